@@ -1,0 +1,96 @@
+// One query's way through the stages: BM25F, dense, fusion, rerank. It computes and never waits: what it needs from a
+// model it names, and it goes on when it is handed the result or told that there will be none.
+//
+//   Retrieval r(index, query, config);
+//   if (auto* q = r.wanted_embedding()) …embed… r.set_embedding(vector)  or  r.skip_embedding("no model")
+//   if (auto pairs = r.wanted_pairs(); !pairs.empty()) …score… r.set_logits(logits)  or  r.skip_rerank("no model")
+//   r.ranked()
+//
+// All ties are broken by chunk number, which is id order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wasm/index/reader.hpp"
+#include "wasm/retrieval/config.hpp"
+#include "wasm/text/wordpiece.hpp"
+
+namespace polygraph::retrieval {
+
+using index::ChunkNo;
+
+/// A chunk in the ranked list, with what each stage said of it. Ranks count from 1.
+struct Candidate {
+  ChunkNo chunk = 0;
+  std::uint32_t rank = 0;                     ///< in the final list
+  std::optional<std::uint32_t> bm25_rank, dense_rank, fused_rank, rerank_rank;
+  std::optional<double> bm25_score, dense_score, fused_score;
+  std::optional<double> rerank_score;         ///< the cross-encoder's logit
+};
+
+/// What a stage did: "used", or why it did not.
+struct Stages {
+  std::string lexical = "used";
+  std::string dense = "used";
+  std::string rerank = "used";
+  bool operator==(const Stages&) const = default;
+};
+
+/// Over all chunks of the index; what refusal features are made of. Empty without a query vector.
+struct DenseSummary {
+  double max = 0, mean = 0, standard_deviation = 0;
+};
+
+class Retrieval {
+ public:
+  /// `index` must outlive it. `query` must be UTF-8.
+  Retrieval(const index::Index& index, std::string query, const Config& config);
+
+  const std::string& query() const noexcept { return query_; }
+  const Config& config() const noexcept { return config_; }
+
+  /// Token ids of the prefixed query while an embedding is wanted, otherwise null.
+  const text::Encoding* wanted_embedding() const noexcept;
+  /// `vector`: index.dimensions() floats, L2-normalised. Fails with `mismatch` on another length or a value that is
+  /// not finite.
+  Result<void> set_embedding(std::span<const float> vector);
+  void skip_embedding(std::string why);
+
+  /// Chunks to score, best fused first, while scores are wanted; otherwise empty.
+  std::span<const ChunkNo> wanted_pairs() const noexcept;
+  /// The pair of one wanted chunk, as the cross-encoder reads it.
+  text::Encoding pair(ChunkNo chunk) const;
+  /// Logits of the first `logits.size()` wanted chunks (a host with a time budget may score fewer).
+  Result<void> set_logits(std::span<const float> logits);
+  void skip_rerank(std::string why);
+
+  bool finished() const noexcept;
+  /// The list that is kept, best first; before rerank finished, in fused order.
+  const std::vector<Candidate>& ranked() const noexcept { return ranked_; }
+  /// The first `top_k` of ranked() under the page cap.
+  std::vector<ChunkNo> handed_on(std::uint32_t top_k) const;
+  const Stages& stages() const noexcept { return stages_; }
+
+  /// Scores over all chunks; empty where the stage did not run.
+  std::span<const double> bm25_scores() const noexcept { return bm25_; }
+  std::span<const double> dense_scores() const noexcept { return dense_; }
+  std::optional<DenseSummary> dense_summary() const noexcept { return dense_summary_; }
+
+ private:
+  const index::Index* index_;
+  std::string query_;
+  Config config_;
+  std::vector<double> bm25_, dense_, fused_;
+  std::optional<DenseSummary> dense_summary_;
+  std::optional<text::Encoding> query_tokens_;
+  std::vector<ChunkNo> pairs_;
+  std::vector<Candidate> ranked_;
+  Stages stages_;
+  enum class Phase : std::uint8_t { embedding, scoring, finished } phase_ = Phase::finished;
+};
+
+}  // namespace polygraph::retrieval
