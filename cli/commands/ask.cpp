@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/lines.hpp"
+#include "cli/host.hpp"
+#include "cli/index_store.hpp"
+#include "wasm/agent/agent.hpp"
+#include "wasm/trace/trace.hpp"
+
+namespace polygraph::cli {
+namespace {
+
+struct Options {
+  std::string index, preset = "tuned", question;
+  std::vector<std::string> set;
+  bool json = false, with_text = false;
+};
+
+std::string plural(std::size_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+/// One line a step, on stderr, as the steps are finished.
+class StepLog {
+ public:
+  void operator()(const agent::Run& run) {
+    // The last step is still at work until the run is finished.
+    const std::size_t complete = run.status == agent::Status::running && !run.steps.empty() ? run.steps.size() - 1 : run.steps.size();
+    for (; written_ < complete; ++written_) write(run.steps[written_]);
+  }
+
+ private:
+  void write(const agent::Step& step) const {
+    const Palette colours = palette(STDERR_FILENO);
+    say(fmt::format("{}{:>7.0f} ms  {:<14}{}{}", colours.dim, step.ms, agent::name(step.node()), printable(std::visit(*this, step.data)), colours.reset));
+  }
+
+ public:
+  std::string operator()(const agent::Retrieved& data) const {
+    return fmt::format("{} for \"{}\"", plural(data.candidates.size(), "candidate"), data.query);
+  }
+  std::string operator()(const agent::Graded& data) const {
+    return fmt::format("{}: {}", data.relevant ? (data.unsure ? "relevant, not sure" : "relevant") : "not relevant", data.reason);
+  }
+  std::string operator()(const agent::Rewritten& data) const {
+    return data.repeated ? fmt::format("no new query was found for \"{}\"", data.from) : fmt::format("\"{}\"", data.to);
+  }
+  std::string operator()(const agent::Generated& data) const {
+    return data.declined ? std::string("declined") : fmt::format("{} cited", plural(data.cited_ids.size(), "passage"));
+  }
+  std::string operator()(const agent::Refused& data) const { return data.reason; }
+
+ private:
+  std::size_t written_ = 0;
+};
+
+void write_answer(const agent::Run& run) {
+  const Palette colours = palette(STDOUT_FILENO);
+  print(printable(run.answer) + "\n");
+  if (!run.citations.empty()) print("\n");
+  std::vector<std::string> seen;
+  for (const auto& citation : run.citations) {
+    if (std::find(seen.begin(), seen.end(), citation.chunk_id) != seen.end()) continue;
+    seen.push_back(citation.chunk_id);
+    print(fmt::format("{}[{}]{} {}{}\n", colours.accent, printable(citation.chunk_id), colours.reset, printable(citation.title),
+                      citation.url.empty() ? "" : "  " + printable(citation.url)));
+  }
+}
+
+ExitCode run(Context& context, const Options& options) {
+  for (const auto& assignment : options.set) {
+    if (auto done = context.settings.set(assignment); !done) return report(done.error());
+  }
+  auto config = context.settings.agent_config(options.preset);
+  if (!config) return report(config.error());
+  std::string file;
+  auto opened = open_index(context.settings, options.index, file);
+  if (!opened) return report(opened.error(), file);
+  const index::Index& index = (*opened)->index;
+
+  Models models(context.settings);
+  models::ModelWorker* worker = nullptr;
+  agent::Options agent_options;
+  if (config->retrieval.mode != retrieval::Mode::bm25 || config->retrieval.use_reranker) {
+    auto started = models.worker(index);
+    if (started) {
+      worker = *started;
+    } else if (started.error().code == ErrorCode::mismatch) {
+      return report(started.error(), file);
+    } else {
+      agent_options.embedder_missing = agent_options.reranker_missing = started.error().message;
+      say("note: answering from lexical search alone: " + printable(started.error().message));
+    }
+  }
+
+  ExitCode status = ExitCode::done;
+  const auto ask = [&](std::string_view question) -> Result<void> {
+    auto agent = agent::Agent::create(index, std::string(question), *config, agent_options);
+    if (!agent) return tl::unexpected(agent.error());
+    StepLog log;
+    if (auto done = perform(*agent, worker, options.json ? OnProgress{} : std::ref(log)); !done) return done;
+    const agent::Run& record = agent->run();
+    if (options.json) {
+      trace::WriteOptions write;
+      write.with_text = options.with_text;
+      write.index = &index;
+      print(trace::to_json(record, write) + "\n");
+    } else if (record.status != agent::Status::failed) {
+      write_answer(record);
+    }
+    if (record.status == agent::Status::failed) {
+      const auto error = record.error.value_or(Error{ErrorCode::internal, "the run failed without a reason"});
+      report(error);
+      status = error.code == ErrorCode::quota_spent ? ExitCode::quota_spent : ExitCode::model_or_network;
+    }
+    return {};
+  };
+
+  if (!options.question.empty() && options.question != "-") {
+    if (auto done = ask(options.question); !done) return report(done.error());
+  } else if (options.question == "-" || options.question.empty()) {
+    if (auto done = each_line(std::cin, ask); !done) return report(done.error(), "stdin");
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_ask(CLI::App& program, Context& context) {
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("ask", "Answer a question with citations, or refuse");
+  auto* question = command->add_option("QUESTION", options->question, "The question; without it, or with -, one per line is read from stdin");
+  command->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");
+  command->add_option("--config", options->preset, "baseline, hybrid, hybrid_rerank, full or tuned")->capture_default_str();
+  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->expected(1);
+  auto* json = command->add_flag("--json", options->json, "Print the trace, one line per question");
+  command->add_flag("--with-text", options->with_text, "Put the passages into the trace")->needs(json);
+  command->footer(
+      "Examples:\n  polygraph ask \"How do I limit a container's memory?\"\n"
+      "  polygraph ask --json \"What is a dangling image?\" > trace.json\n  polygraph ask --set TOP_K=6 --json < questions.txt");
+  command->callback([&context, options, question] {
+    if (question->count() > 0 && options->question.find_first_not_of(" \t\r\n") == std::string::npos) {
+      context.status = report({ErrorCode::invalid_argument, "the question is empty", "QUESTION"});
+      return;
+    }
+    context.status = run(context, *options);
+  });
+}
+
+}  // namespace polygraph::cli

@@ -1,0 +1,25 @@
+// The subcommands. Each adds itself to the program and, when chosen, leaves its exit status in the context.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/console.hpp"
+#include "cli/settings.hpp"
+
+namespace polygraph::cli {
+
+struct Context {
+  Settings settings;
+  ExitCode status = ExitCode::done;
+};
+
+void add_ask(CLI::App& program, Context& context);
+void add_config(CLI::App& program, Context& context);
+void add_index(CLI::App& program, Context& context);
+void add_models(CLI::App& program, Context& context);
+void add_replay(CLI::App& program, Context& context);
+void add_search(CLI::App& program, Context& context);
+void add_serve(CLI::App& program, Context& context);
+
+}  // namespace polygraph::cli

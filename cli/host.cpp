@@ -1,0 +1,165 @@
+#include "cli/host.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <deque>
+
+namespace polygraph::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double milliseconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
+}
+
+agent::Time read_time() {
+  const auto now = std::chrono::system_clock::now();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+  const std::time_t stamp = std::chrono::system_clock::to_time_t(seconds);
+  std::tm utc{};
+  gmtime_r(&stamp, &utc);
+  agent::Time time;
+  time.utc = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                         utc.tm_min, utc.tm_sec, std::chrono::duration_cast<std::chrono::milliseconds>(now - seconds).count());
+  time.ms = std::chrono::duration<double, std::milli>(SteadyClock::now().time_since_epoch()).count();
+  return time;
+}
+
+Error no_worker() { return {ErrorCode::model_unavailable, "no model worker was started", "models"}; }
+
+struct Performer {
+  models::ModelWorker* worker;
+  agent::EffectResult result{};
+
+  void operator()(const agent::EmbedRequest& request) {
+    if (worker == nullptr) {
+      result.value = no_worker();
+      return;
+    }
+    auto vectors = worker->embed(std::span(&request.token_ids, 1));
+    if (!vectors) {
+      result.value = vectors.error();
+      return;
+    }
+    result.value = agent::Embedding{std::move(vectors->front())};
+    result.model = worker->embedder_name();
+    result.tokens.in = request.token_ids.size();
+  }
+
+  void operator()(const agent::ScoreRequest& request) {
+    if (worker == nullptr) {
+      result.value = no_worker();
+      return;
+    }
+    auto scores = worker->score(request.pairs, request.budget_ms);
+    if (!scores) {
+      result.value = scores.error();
+      return;
+    }
+    for (std::size_t i = 0; i < scores->logits.size(); ++i) result.tokens.in += request.pairs[i].token_ids.size();
+    result.value = agent::Logits{std::move(scores->logits)};
+    result.model = worker->reranker_name();
+  }
+
+  void operator()(const agent::CompleteRequest&) {
+    result.value = Error{ErrorCode::provider_failed, "this program has no LLM provider; use PROVIDER=extractive", "provider"};
+  }
+
+  void operator()(const agent::TimeRequest&) { result.value = read_time(); }
+};
+
+}  // namespace
+
+Result<models::ModelWorker*> Models::worker() {
+  if (failed_) return tl::unexpected(*failed_);
+  if (!worker_) {
+    auto started = models::ModelWorker::start(models::worker_options(settings_->home(), settings_->get("POLYGRAPH_NODE").value,
+                                                                     settings_->get("POLYGRAPH_WORKER").value,
+                                                                     settings_->get("POLYGRAPH_THREADS").value));
+    if (!started) {
+      failed_ = started.error();
+      return tl::unexpected(*failed_);
+    }
+    worker_ = std::move(*started);
+  }
+  return worker_.get();
+}
+
+Result<models::ModelWorker*> Models::worker(const index::Index& index) {
+  const auto& metadata = index.metadata();
+  if (!index.has_vectors()) return fail(ErrorCode::model_unavailable, "this index was built without vectors", "vectors");
+  auto started = worker();
+  if (!started) return started;
+  const auto check = [](std::string_view role, const index::ModelIdentity& wanted, const std::string& sha256) -> Result<void> {
+    if (wanted.sha256 == sha256) return {};
+    return fail(ErrorCode::mismatch,
+                fmt::format("the index was built for the {} {} with SHA-256 {}, but the one here has {}; rebuild the index or fetch that model", role,
+                            wanted.name, wanted.sha256, sha256),
+                "metadata");
+  };
+  if (auto same = check("embedder", metadata.embedder, (*started)->embedder_sha256()); !same) return tl::unexpected(same.error());
+  if (auto same = check("reranker", metadata.reranker, (*started)->reranker_sha256()); !same) return tl::unexpected(same.error());
+  return started;
+}
+
+agent::EffectResult perform(const agent::Effect& effect, models::ModelWorker* worker) {
+  const auto start = SteadyClock::now();
+  Performer performer{worker};
+  std::visit(performer, effect.request);
+  performer.result.ms = milliseconds_since(start);
+  return std::move(performer.result);
+}
+
+Result<void> perform(agent::Agent& agent, models::ModelWorker* worker, const OnProgress& on_progress) {
+  std::deque<agent::Effect> open;
+  for (auto& effect : agent.start()) open.push_back(std::move(effect));
+  while (!open.empty()) {
+    const agent::Effect effect = std::move(open.front());
+    open.pop_front();
+    auto more = agent.resume(effect.id, perform(effect, worker));
+    if (!more) return tl::unexpected(more.error());
+    for (auto& next : *more) open.push_back(std::move(next));
+    if (on_progress) on_progress(agent.run());
+  }
+  return {};
+}
+
+Result<void> perform(retrieval::Retrieval& retrieval, models::ModelWorker* worker, const std::string& why_missing) {
+  if (const auto* tokens = retrieval.wanted_embedding()) {
+    if (worker == nullptr) {
+      retrieval.skip_embedding(why_missing);
+    } else {
+      auto vectors = worker->embed(std::span(&tokens->ids, 1));
+      if (vectors) {
+        if (auto done = retrieval.set_embedding(vectors->front()); !done) return done;
+      } else if (vectors.error().code == ErrorCode::model_unavailable) {
+        retrieval.skip_embedding(vectors.error().message);
+      } else {
+        return tl::unexpected(vectors.error());
+      }
+    }
+  }
+  if (const auto chunks = retrieval.wanted_pairs(); !chunks.empty()) {
+    if (worker == nullptr) {
+      retrieval.skip_rerank(why_missing);
+    } else {
+      std::vector<agent::TokenPair> pairs;
+      pairs.reserve(chunks.size());
+      for (const auto chunk : chunks) pairs.push_back(agent::token_pair(retrieval.pair(chunk)));
+      auto scores = worker->score(pairs, retrieval.config().rerank_budget_ms);
+      if (scores) {
+        if (auto done = retrieval.set_logits(scores->logits); !done) return done;
+      } else if (scores.error().code == ErrorCode::model_unavailable) {
+        retrieval.skip_rerank(scores.error().message);
+      } else {
+        return tl::unexpected(scores.error());
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace polygraph::cli

@@ -1,0 +1,45 @@
+// The native host of the engine: performs the effects that a run asks for, with the model worker.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/settings.hpp"
+#include "proxy/models/model_worker.hpp"
+#include "wasm/agent/agent.hpp"
+#include "wasm/index/reader.hpp"
+#include "wasm/retrieval/retrieval.hpp"
+
+namespace polygraph::cli {
+
+/// The models of this machine, started when first needed. Where they can't be used, `missing()` says why and runs go on
+/// without them.
+class Models {
+ public:
+  explicit Models(const Settings& settings) : settings_(&settings) {}
+
+  /// Starts the worker (once) and checks that its models are those of `index`. Fails with `model_unavailable`, or with
+  /// `mismatch` when the index was built with another model.
+  Result<models::ModelWorker*> worker(const index::Index& index);
+  /// The same for building an index, where no index exists yet.
+  Result<models::ModelWorker*> worker();
+
+ private:
+  const Settings* settings_;
+  std::unique_ptr<models::ModelWorker> worker_;
+  std::optional<Error> failed_;
+};
+
+/// What `search` needs of one query.
+Result<void> perform(retrieval::Retrieval& retrieval, models::ModelWorker* worker, const std::string& why_missing);
+
+/// Runs an agent to its end. `worker` may be null: `why_missing` then stands in the trace. `on_step` sees the run after
+/// each round of effects.
+using OnProgress = std::function<void(const agent::Run&)>;
+Result<void> perform(agent::Agent& agent, models::ModelWorker* worker, const OnProgress& on_progress = {});
+
+/// The result of one effect.
+agent::EffectResult perform(const agent::Effect& effect, models::ModelWorker* worker);
+
+}  // namespace polygraph::cli

@@ -1,0 +1,121 @@
+#include "cli/settings.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "cli/mapped_file.hpp"
+
+extern char** environ;
+
+namespace polygraph::cli {
+namespace {
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string_view unquote(std::string_view text) {
+  if (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front()) {
+    return text.substr(1, text.size() - 2);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Settings> Settings::load(const std::filesystem::path& env_file) {
+  Settings settings;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view pair = *entry;
+    if (const auto equals = pair.find('='); equals != std::string_view::npos) {
+      settings.environment_.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(env_file, ignored)) return settings;
+  auto text = read_text(env_file.string(), std::size_t{1} << 20);
+  if (!text) return tl::unexpected(text.error());
+  std::uint64_t number = 0;
+  for (std::string_view rest = *text; !rest.empty();) {
+    ++number;
+    const auto end = rest.find('\n');
+    std::string_view line = trim(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    if (line.empty() || line.front() == '#') continue;
+    if (line.starts_with("export ")) line = trim(line.substr(7));
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return fail(ErrorCode::invalid_json, "expected NAME=value", env_file.string(), number);
+    }
+    settings.file_.insert_or_assign(std::string(trim(line.substr(0, equals))), std::string(unquote(trim(line.substr(equals + 1)))));
+  }
+  return settings;
+}
+
+Result<void> Settings::set(std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return fail(ErrorCode::invalid_argument, fmt::format("expected NAME=VALUE, got \"{}\"", assignment), "--set");
+  }
+  const std::string name = upper(assignment.substr(0, equals));
+  const auto names = agent::option_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return fail(ErrorCode::invalid_argument, fmt::format("unknown setting \"{}\"; known are {}", name, fmt::join(names, ", ")), "--set");
+  }
+  options_.insert_or_assign(name, std::string(assignment.substr(equals + 1)));
+  return {};
+}
+
+SettingValue Settings::get(const std::string& name) const {
+  if (const auto it = options_.find(name); it != options_.end()) return {it->second, "option"};
+  if (const auto it = environment_.find(name); it != environment_.end()) return {it->second, "environment"};
+  if (const auto it = file_.find(name); it != file_.end()) return {it->second, ".env"};
+  return {"", "default"};
+}
+
+std::filesystem::path Settings::home() const {
+  if (const auto own = get("POLYGRAPH_DIR"); !own.value.empty()) return own.value;
+  if (const auto cache = get("XDG_CACHE_HOME"); !cache.value.empty()) return std::filesystem::path(cache.value) / "polygraph";
+  if (const auto user = get("HOME"); !user.value.empty()) return std::filesystem::path(user.value) / ".cache" / "polygraph";
+  return std::filesystem::temp_directory_path() / "polygraph";
+}
+
+Result<agent::Config> Settings::agent_config(const std::string& preset) const {
+  auto config = agent::preset(preset);
+  if (!config) return config;
+  for (const std::string_view name : agent::option_names()) {
+    const SettingValue setting = get(std::string(name));
+    if (setting.source == "default") continue;
+    if (auto done = agent::set(*config, name, setting.value); !done) {
+      Error error = done.error();
+      error.field = fmt::format("{} ({})", name, setting.source);
+      return tl::unexpected(error);
+    }
+  }
+  return config;
+}
+
+const std::vector<KnownSetting>& known_settings() {
+  static const std::vector<KnownSetting> settings = {
+      {"POLYGRAPH_DIR", "where models, caches and built indexes are kept", "polygraph in the user's cache folder"},
+      {"POLYGRAPH_INDEX", "the index used without --index", "the one that set-up built"},
+      {"POLYGRAPH_WORKER", "the model worker's script", "dist/model-worker.mjs beside the program's checkout"},
+      {"POLYGRAPH_NODE", "the Node.js program that runs the model worker", "node"},
+      {"POLYGRAPH_THREADS", "threads of the model worker", "the number of cores"},
+  };
+  return settings;
+}
+
+}  // namespace polygraph::cli

@@ -1,0 +1,16 @@
+// The compiled WebAssembly engine, run in Node.js: what the browser runs, checked from the command line.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "cli/settings.hpp"
+#include "wasm/error.hpp"
+
+namespace polygraph::cli {
+
+/// Replays one trace in the WebAssembly engine. The engine's JSON reply: `{"ok": {"identical", …}}` or `{"error": …}`.
+Result<std::string> run_wasm_replay(const Settings& settings, const std::filesystem::path& index, std::string_view trace);
+
+}  // namespace polygraph::cli
