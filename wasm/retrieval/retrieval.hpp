@@ -6,7 +6,8 @@
 //   if (auto pairs = r.wanted_pairs(); !pairs.empty()) …score… r.set_logits(logits)  or  r.skip_rerank("no model")
 //   r.ranked()
 //
-// All ties are broken by chunk number, which is id order.
+// All ties are broken by chunk number, which is id order. Except in mode dense, what promotion.hpp promotes stands above
+// everything else, before and after reranking.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,15 @@
 
 #include "wasm/index/reader.hpp"
 #include "wasm/retrieval/config.hpp"
+#include "wasm/retrieval/promotion.hpp"
 #include "wasm/text/wordpiece.hpp"
 
 namespace polygraph::retrieval {
 
 using index::ChunkNo;
 
-/// A chunk in the ranked list, with what each stage said of it. Ranks count from 1.
+/// A chunk in the ranked list, with what each stage said of it. Ranks count from 1. The fused score is that of the order
+/// which reranking starts from: in a mode with one list, that list's score scaled to [0, 1] as `mix` scales it.
 struct Candidate {
   ChunkNo chunk = 0;
   std::uint32_t rank = 0;                     ///< in the final list
@@ -32,7 +35,7 @@ struct Candidate {
   std::optional<double> rerank_score;         ///< the cross-encoder's logit
 };
 
-/// What a stage did: "used", or why it did not.
+/// What a stage did: "used" (with "used: 7 of 20 candidates scored" for a host that stopped early), or why it did not run.
 struct Stages {
   std::string lexical = "used";
   std::string dense = "used";
@@ -58,6 +61,7 @@ class Retrieval {
   /// `vector`: index.dimensions() floats, L2-normalised. Fails with `mismatch` on another length or a value that is
   /// not finite.
   Result<void> set_embedding(std::span<const float> vector);
+  /// Goes on lexically, whatever the mode.
   void skip_embedding(std::string why);
 
   /// Chunks to score, best fused first, while scores are wanted; otherwise empty.
@@ -65,6 +69,7 @@ class Retrieval {
   /// The pair of one wanted chunk, as the cross-encoder reads it.
   text::Encoding pair(ChunkNo chunk) const;
   /// Logits of the first `logits.size()` wanted chunks (a host with a time budget may score fewer).
+  /// Fails with `mismatch` on more logits than wanted chunks or one that is not finite.
   Result<void> set_logits(std::span<const float> logits);
   void skip_rerank(std::string why);
 
@@ -81,16 +86,25 @@ class Retrieval {
   std::optional<DenseSummary> dense_summary() const noexcept { return dense_summary_; }
 
  private:
+  void search_lexically();
+  void order_by_first_stages();
+  void list_candidates();
+  bool stands_above(ChunkNo a, ChunkNo b) const noexcept;
+
   const index::Index* index_;
   std::string query_;
   Config config_;
   std::vector<double> bm25_, dense_, fused_;
   std::optional<DenseSummary> dense_summary_;
   std::optional<text::Encoding> query_tokens_;
+  std::vector<Promotion> promotions_;  ///< empty: none
+  std::vector<ChunkNo> order_;         ///< of the first stages; longer than ranked_
   std::vector<ChunkNo> pairs_;
+  std::vector<float> logits_;          ///< of the first pairs_
   std::vector<Candidate> ranked_;
   Stages stages_;
-  enum class Phase : std::uint8_t { embedding, scoring, finished } phase_ = Phase::finished;
+  enum class Phase : std::uint8_t { embedding, scoring, finished };
+  Phase phase_ = Phase::finished;
 };
 
 }  // namespace polygraph::retrieval
