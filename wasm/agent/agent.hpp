@@ -26,6 +26,7 @@ namespace polygraph::agent {
 struct Options {
   std::string embedder_missing;  ///< why no embedding can be had; empty: it can
   std::string reranker_missing;
+  std::vector<Earlier> earlier;  ///< of a fork: what the steps before it ran under, by until_step
 };
 
 inline constexpr std::size_t max_question_bytes = 16 * 1024;
@@ -45,7 +46,7 @@ class Agent {
   /// Hands in one result and gets the effects that follow from it: none while others are open, none when finished.
   /// Fails with `invalid_argument` on an effect that is not open or a result of another kind; the run is unchanged then.
   Result<std::vector<Effect>> resume(EffectId id, EffectResult result);
-  /// Ends the run as failed with this reason (a host that gives up).
+  /// Ends the run at once as failed with this reason (a host that gives up). The first open effect records it.
   void abort(Error error);
 
   bool finished() const noexcept;

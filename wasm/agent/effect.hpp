@@ -46,6 +46,7 @@ struct CompleteRequest {
   std::string failed_query;            ///< rewrite
   std::string reason;                  ///< rewrite: the grader's
   std::string schema;
+  std::string repair;                  ///< what was wrong with the reply before this one; empty on the first attempt
   bool operator==(const CompleteRequest&) const = default;
 };
 
@@ -82,6 +83,21 @@ struct EffectResult {
   bool cached = false;
   std::string finish = "stop";      ///< `stop`, or `length` when the reply was cut by the token limit
 };
+
+/// What a digest covers beside the request: results of another model, or about another text, never match.
+struct DigestContext {
+  std::string_view embedder;  ///< name and digest of the model
+  std::string_view reranker;
+  std::string_view index;     ///< digest of the index, which chunk ids refer to
+  std::string_view provider;  ///< who completes tasks
+};
+
+/// Digest of kind and request in a canonical byte form, the same on every target.
+std::string request_digest(const decltype(Effect::request)& request, const DigestContext& context);
+
+/// Digest of everything that a host handed in: value, ms, model, tokens, cost, cached and finish. A trace stores it, so
+/// that an edit is found even where it would change no decision.
+std::string result_digest(const EffectResult& result);
 
 std::string_view name(EffectKind kind) noexcept;
 std::string_view name(Task task) noexcept;

@@ -42,6 +42,7 @@ struct Rewritten {
 
 struct Generated {
   std::vector<std::string> context_ids, cited_ids;
+  std::vector<std::string> dropped_ids;    ///< cited, but not in the context: taken out of the text
   bool declined = false;
   std::string draft;                       ///< what was generated, before the citation check
 };
@@ -75,8 +76,16 @@ struct Citation {
   std::uint32_t begin = 0, end = 0;  ///< code points of the answer that the citation stands for
 };
 
+/// What the steps before `until_step` ran under, in a run that was forked from another.
+struct Earlier {
+  std::string run_id;            ///< the run that was forked
+  std::uint32_t until_step = 0;  ///< its configuration holds for the steps before this one
+  Config config;
+  std::string embedder_missing, reranker_missing;
+};
+
 struct Run {
-  std::string id;
+  std::string id;  ///< digest of question, configuration, index and start
   std::string question;
   Config config;
   Status status = Status::running;
@@ -84,12 +93,22 @@ struct Run {
   std::string index_digest, corpus_revision;
   std::string embedder, reranker, grader, rewriter, generator;  ///< models; empty where none was used
   std::string started_at;
+  std::string embedder_missing, reranker_missing;  ///< why a stage was never asked for (Options); empty: it could be
+  std::vector<Earlier> earlier;  ///< by until_step; empty unless forked
   std::vector<Step> steps;
   std::vector<Citation> citations;
   double total_ms = 0;
   retrieval::Stages stages;
   std::optional<Error> error;
 };
+
+/// Sums over a run. Tokens and cost are those of `complete` effects; without a price for one of them there is no cost.
+struct Totals {
+  std::uint32_t steps = 0, rewrites = 0;
+  Tokens tokens;
+  std::optional<double> cost_usd;
+};
+Totals totals(const Run& run);
 
 std::string_view name(Node node) noexcept;
 std::string_view name(Status status) noexcept;

@@ -1,0 +1,248 @@
+#include "wasm/agent/extractive/answerer.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "wasm/agent/citations.hpp"
+#include "wasm/agent/extractive/question.hpp"
+#include "wasm/text/sentences.hpp"
+#include "wasm/text/terms.hpp"
+#include "wasm/text/utf8.hpp"
+
+namespace polygraph::agent::extractive {
+namespace {
+
+// An answer is read, not searched: three quotes and what belongs to them, about a screen on a phone.
+constexpr std::size_t most_quotes = 3;
+constexpr std::size_t most_bytes = 1500;
+constexpr std::size_t most_items = 6;          ///< list items that follow an introducing sentence
+constexpr double least_share_of_best = 0.6;    ///< of the best quote's score
+constexpr double heading_credit = 0.4;         ///< a term in the heading is said once for all sentences under it
+constexpr double rank_credit = 0.15;           ///< for the first passage, falling as 1 / rank
+
+constexpr std::string_view unsure_opening = "I am not sure that this answers the question; it is the closest that I found.";
+
+/// A unit of a passage, with what it says of the question.
+struct Candidate {
+  std::size_t passage = 0;  ///< index into the context
+  std::size_t unit = 0;     ///< index into the passage's units
+  double score = 0;
+  std::vector<bool> holds;  ///< for each question term
+};
+
+struct Passage {
+  index::ChunkNo chunk = 0;
+  std::string_view text;
+  std::vector<text::Unit> units;
+  std::vector<bool> heading_holds;
+};
+
+std::vector<bool> terms_in(std::string_view text, const Question& question, const index::Index& index) {
+  std::vector<bool> holds(question.terms().size(), false);
+  for (const text::Term& term : text::terms(text, index.metadata().analysis)) {
+    for (std::size_t i = 0; i < holds.size(); ++i) {
+      const QuestionTerm& wanted = question.terms()[i];
+      if (wanted.number && index.term(*wanted.number) == term.text) holds[i] = true;
+    }
+  }
+  return holds;
+}
+
+std::string_view text_of(const Passage& passage, std::size_t unit) {
+  return passage.text.substr(passage.units[unit].begin, passage.units[unit].end - passage.units[unit].begin);
+}
+
+bool introduces(std::string_view text) { return !text.empty() && text.back() == ':'; }
+
+bool only_rule(std::string_view row) {
+  return std::all_of(row.begin(), row.end(), [](char c) { return c == '|' || c == '-' || c == ':' || c == ' '; });
+}
+
+bool is_list_marker(std::string_view text) {
+  if (text.size() >= 2 && (text[0] == '-' || text[0] == '*' || text[0] == '+') && text[1] == ' ') return true;
+  std::size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+  return digits > 0 && digits + 1 < text.size() && (text[digits] == '.' || text[digits] == ')') && text[digits + 1] == ' ';
+}
+
+/// Writes quotes and citations, and keeps the spans in code points.
+class Writer {
+ public:
+  Writer(const index::Index& index, Answer& answer) : index_(&index), answer_(&answer) {}
+
+  void separate(std::string_view separator) {
+    if (!answer_->text.empty()) append(separator);
+  }
+  void append(std::string_view text) {
+    answer_->text += text;
+    points_ += text::code_points(text);
+  }
+  void quote(std::string_view text) {
+    begin_ = static_cast<std::uint32_t>(points_);
+    append(text);
+    end_ = static_cast<std::uint32_t>(points_);
+  }
+  /// Cites `chunk` for the last quote.
+  void cite(index::ChunkNo chunk, std::string_view before) {
+    Citation citation = citation_of(*index_, chunk);
+    append(before);
+    append("[" + citation.chunk_id + "]");
+    citation.begin = begin_;
+    citation.end = end_;
+    if (std::find(answer_->cited_ids.begin(), answer_->cited_ids.end(), citation.chunk_id) == answer_->cited_ids.end()) {
+      answer_->cited_ids.push_back(citation.chunk_id);
+    }
+    answer_->citations.push_back(std::move(citation));
+  }
+
+ private:
+  const index::Index* index_;
+  Answer* answer_;
+  std::size_t points_ = 0;
+  std::uint32_t begin_ = 0, end_ = 0;
+};
+
+std::vector<Candidate> scored(const std::vector<Passage>& passages, const Question& question, const index::Index& index) {
+  std::vector<Candidate> candidates;
+  if (question.total_idf() <= 0) return candidates;
+  for (std::size_t p = 0; p < passages.size(); ++p) {
+    for (std::size_t u = 0; u < passages[p].units.size(); ++u) {
+      if (passages[p].units[u].kind == text::UnitKind::heading) continue;
+      const std::string_view text = text_of(passages[p], u);
+      if (text.size() > most_bytes || only_rule(text)) continue;
+      Candidate candidate{p, u, 0, terms_in(text, question, index)};
+      double said = 0;
+      for (std::size_t i = 0; i < candidate.holds.size(); ++i) {
+        if (candidate.holds[i]) {
+          said += question.terms()[i].idf;
+        } else if (passages[p].heading_holds[i]) {
+          said += heading_credit * question.terms()[i].idf;
+        }
+      }
+      if (said <= 0) continue;
+      candidate.score = said / question.total_idf() + rank_credit / static_cast<double>(p + 1);
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.passage != b.passage ? a.passage < b.passage : a.unit < b.unit;
+  });
+  return candidates;
+}
+
+/// Which units of which passages are quoted: the best, then those that add terms the chosen ones do not hold, with what
+/// belongs to them (the code or list that a sentence introduces, the sentence that introduces a code block).
+std::vector<std::vector<bool>> choose(const std::vector<Passage>& passages, const std::vector<Candidate>& candidates, const Question& question) {
+  std::vector<std::vector<bool>> chosen;
+  for (const Passage& passage : passages) chosen.emplace_back(passage.units.size(), false);
+  std::size_t bytes = 0;
+  const auto take = [&](std::size_t p, std::size_t u) {
+    if (chosen[p][u]) return true;
+    const std::size_t size = text_of(passages[p], u).size();
+    if (bytes > 0 && bytes + size > most_bytes) return false;
+    chosen[p][u] = true;
+    bytes += size;
+    return true;
+  };
+  std::vector<bool> covered(question.terms().size(), false);
+  std::size_t quotes = 0;
+  for (const Candidate& candidate : candidates) {
+    if (quotes == most_quotes || candidate.score < least_share_of_best * candidates.front().score) break;
+    const auto adds = [&] {
+      for (std::size_t i = 0; i < covered.size(); ++i) {
+        if (candidate.holds[i] && !covered[i]) return true;
+      }
+      return false;
+    };
+    const Passage& passage = passages[candidate.passage];
+    if (chosen[candidate.passage][candidate.unit] || (quotes > 0 && !adds())) continue;
+    // The same sentence often stands on several pages.
+    bool repeated = false;
+    for (std::size_t p = 0; p < passages.size() && !repeated; ++p) {
+      for (std::size_t u = 0; u < passages[p].units.size() && !repeated; ++u) {
+        repeated = chosen[p][u] && text_of(passages[p], u) == text_of(passage, candidate.unit);
+      }
+    }
+    if (repeated || !take(candidate.passage, candidate.unit)) continue;
+    ++quotes;
+    for (std::size_t i = 0; i < covered.size(); ++i) covered[i] = covered[i] || candidate.holds[i];
+
+    const text::UnitKind kind = passage.units[candidate.unit].kind;
+    if (kind == text::UnitKind::code && candidate.unit > 0) {
+      const text::Unit& before = passage.units[candidate.unit - 1];
+      if (before.kind == text::UnitKind::sentence || before.kind == text::UnitKind::list_item) take(candidate.passage, candidate.unit - 1);
+    }
+    if (kind != text::UnitKind::code && introduces(text_of(passage, candidate.unit))) {
+      std::size_t items = 0;
+      for (std::size_t u = candidate.unit + 1; u < passage.units.size(); ++u) {
+        const text::UnitKind next = passage.units[u].kind;
+        if (next == text::UnitKind::code && items == 0) {
+          take(candidate.passage, u);
+          break;
+        }
+        if ((next != text::UnitKind::list_item && next != text::UnitKind::table_row) || items == most_items) break;
+        if (!take(candidate.passage, u)) break;
+        ++items;
+      }
+    }
+  }
+  return chosen;
+}
+
+/// What stands above a table row in its table: the header row and the rule under it, so that the row is readable.
+std::string_view table_head(const Passage& passage, std::size_t unit) {
+  std::size_t first = unit;
+  while (first > 0 && passage.units[first - 1].kind == text::UnitKind::table_row) --first;
+  if (first == unit) return {};
+  std::size_t body = first + 1;
+  while (body < unit && only_rule(text_of(passage, body))) ++body;
+  return passage.text.substr(passage.units[first].begin, passage.units[body].begin - passage.units[first].begin);
+}
+
+}  // namespace
+
+Answer answer(const index::Index& index, std::string_view question_text, const std::vector<index::ChunkNo>& context, bool unsure) {
+  const Question question(index, question_text, Pieces::ignore);
+  std::vector<Passage> passages;
+  for (const index::ChunkNo chunk : context) {
+    const index::Chunk view = index.chunk(chunk);
+    std::string heading(index.document(view.document).title);
+    heading += '\n';
+    heading += view.heading_path;
+    passages.push_back({chunk, view.text, text::units(view.text), terms_in(heading, question, index)});
+  }
+  const std::vector<Candidate> candidates = scored(passages, question, index);
+  Answer out;
+  if (candidates.empty()) return out;
+  const auto chosen = choose(passages, candidates, question);
+
+  Writer writer(index, out);
+  if (unsure) writer.append(unsure_opening);
+  for (std::size_t p = 0; p < passages.size(); ++p) {
+    const Passage& passage = passages[p];
+    const text::UnitKind none = text::UnitKind::heading;
+    text::UnitKind previous = none;
+    for (std::size_t u = 0; u < passage.units.size(); ++u) {
+      if (!chosen[p][u]) continue;
+      const text::UnitKind kind = passage.units[u].kind;
+      const std::string_view text = text_of(passage, u);
+      const bool same_table = kind == text::UnitKind::table_row && previous == kind && u > 0 && chosen[p][u - 1];
+      const bool same_list = kind == text::UnitKind::list_item && previous == kind;
+      writer.separate(same_list || same_table ? "\n" : "\n\n");
+      if (kind == text::UnitKind::table_row && !same_table) writer.append(table_head(passage, u));
+      if (kind == text::UnitKind::list_item && !is_list_marker(text)) writer.append("- ");
+      writer.quote(text);
+      const bool table_goes_on = kind == text::UnitKind::table_row && u + 1 < passage.units.size() && chosen[p][u + 1] &&
+                                 passage.units[u + 1].kind == text::UnitKind::table_row;
+      // A citation inside a fence or a row would become part of it.
+      const bool block = kind == text::UnitKind::code || kind == text::UnitKind::table_row;
+      if (!table_goes_on) writer.cite(passage.chunk, block ? "\n\n" : " ");
+      previous = kind;
+    }
+  }
+  return out;
+}
+
+}  // namespace polygraph::agent::extractive

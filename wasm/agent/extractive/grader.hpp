@@ -1,0 +1,57 @@
+// The extractive grader: does the retrieved context hold the answer? A logistic model over what the stages already
+// measured; it asks no model and reads no words of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "wasm/agent/extractive/weights.hpp"
+#include "wasm/agent/run.hpp"
+#include "wasm/index/reader.hpp"
+#include "wasm/retrieval/retrieval.hpp"
+
+namespace polygraph::agent::extractive {
+
+enum class Evidence : std::uint8_t { reranked, dense, lexical };
+
+/// t1 is the chunk with the highest logit among the reranked (without a reranker: the first in the list); its page is P:
+/// all text, titles and headings. Shares are of idf; `top` is the idf of a term in no chunk.
+struct GraderFeatures {
+  Evidence evidence = Evidence::lexical;
+  bool any = false;         ///< false: nothing was retrieved, and no other member says anything
+  index::ChunkNo best = 0;  ///< t1
+  double s1 = 0;            ///< logit of t1; 0 without a reranker
+  double cosz = 0;          ///< (max - mean) / standard deviation of the cosines over all chunks; 0 without dense search
+  double covp = 0;          ///< share of the question's terms that P holds
+  double uncp = 0;          ///< largest idf of a term not in P / top
+  double namemissp = 0;     ///< largest idf of a name not in P / top
+  double nameabsent = 0;    ///< the same for names in no chunk
+  std::vector<std::string> missing;  ///< terms not in P, in question order: for the reason
+};
+
+/// Features of a finished retrieval. `question` is the person's own, also after a rewrite: a rewrite may find another
+/// page, but must not make up for what the question asks and the page does not say.
+GraderFeatures grader_features(const index::Index& index, const retrieval::Retrieval& retrieval, std::string_view question);
+
+/// Name and value of each feature, in the order of GateWeights.
+std::vector<std::pair<std::string, double>> named(const GraderFeatures& features);
+
+/// Probability that the context holds the answer.
+double probability(const GraderFeatures& features, const GraderWeights& weights = default_weights);
+
+/// Name of grader and weights, as a trace's `models.grader` says it.
+std::string grader_name(const GraderWeights& weights = default_weights);
+
+/// The features of a retrieval with a rewritten query: logit and cosine count at most as much as with the question itself
+/// (`first`), since a query made of the corpus's own words is nearer to any page. Coverage and names may only improve by
+/// finding a page that says more of what was asked.
+GraderFeatures capped(GraderFeatures features, const GraderFeatures& first);
+
+/// The verdict. `handed_on` are the chunks that went on from the retrieve step; those that support an answer are named.
+Graded grade(const index::Index& index, const retrieval::Retrieval& retrieval, const std::vector<index::ChunkNo>& handed_on,
+             std::string_view question, const GraderFeatures& features, const GraderWeights& weights = default_weights);
+
+}  // namespace polygraph::agent::extractive
