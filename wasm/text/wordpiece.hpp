@@ -1,6 +1,7 @@
 // BERT's uncased WordPiece tokenizer, identical to the one that a model's tokenizer.json describes
 // (BertNormalizer with clean_text, handle_chinese_chars, strip_accents and lowercase; BertPreTokenizer; WordPiece with
-// `##` continuation, [UNK] and max_input_chars_per_word 100; TemplateProcessing [CLS] A [SEP] B [SEP]).
+// `##` continuation, [UNK] and max_input_chars_per_word 100; TemplateProcessing [CLS] A [SEP] B [SEP]). As there, a
+// special token written out in a text ("[MASK]") is that token.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +29,24 @@ class Vocabulary {
   TokenId unk() const noexcept { return unk_; }
   TokenId cls() const noexcept { return cls_; }
   TokenId sep() const noexcept { return sep_; }
+  /// Bytes of the longest token.
+  std::size_t longest_token() const noexcept { return longest_token_; }
+
+  /// Hash of the table behind `find`: FNV-1a, so that every prefix of a word is hashed in one pass over it.
+  static constexpr std::uint64_t hash_seed = 0xCBF29CE484222325u;
+  static constexpr std::uint64_t hash_step(std::uint64_t hash, char byte) noexcept {
+    return (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001B3u;
+  }
+  /// `find` with the token's hash already known.
+  std::optional<TokenId> find(std::string_view token, std::uint64_t hash) const noexcept;
 
  private:
+  std::size_t slot(std::string_view token, std::uint64_t hash) const noexcept;
+
   std::vector<std::string_view> tokens_;
   std::vector<TokenId> slots_;  ///< open-addressing hash table over tokens_, -1 where empty
   TokenId unk_ = 0, cls_ = 0, sep_ = 0;
+  std::size_t longest_token_ = 0;
 };
 
 /// Where a token stands in its text, in bytes: [begin, end). Special tokens have begin == end == 0.
