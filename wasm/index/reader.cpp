@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -292,7 +291,7 @@ std::optional<Error> Index::State::read_postings(std::span<const std::byte> byte
       for (std::size_t f = 0; f < stored; ++f) {
         if (!checked_leb128(at, end, tf[f])) return broken("end too early");
       }
-      auto& length = lengths[next - 1];
+      auto& length = lengths[static_cast<std::size_t>(next - 1)];
       std::uint64_t occurrences = 0;
       for (std::size_t f = 0; f < field_count; ++f) {
         length[f] += tf[f];
@@ -335,7 +334,7 @@ std::optional<Error> Index::State::read_idf(std::span<const std::byte> bytes) {
   double previous = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < count; ++i) {
     const auto frequency = load_u32(frequencies + 4 * i);
-    const auto value = std::bit_cast<double>(load_u64(values + 8 * i));
+    const auto value = format::bits<double>(load_u64(values + 8 * i));
     if (frequency > chunks || (i > 0 && frequency <= load_u32(frequencies + 4 * (i - 1)))) {
       return corrupt(kind, "the document frequencies are not in order");
     }
@@ -379,7 +378,7 @@ std::optional<Error> Index::State::read_vectors(std::span<const std::byte> rows,
   vectors = {reinterpret_cast<const std::int8_t*>(rows.data()), rows.size()};
   scales.resize(chunks);
   for (std::size_t c = 0; c < chunks; ++c) {
-    scales[c] = std::bit_cast<float>(load_u32(scale_bytes.data() + 4 * c));
+    scales[c] = format::bits<float>(load_u32(scale_bytes.data() + 4 * c));
     if (!std::isfinite(scales[c]) || scales[c] < 0) {
       return corrupt(SectionKind::scales, "the scale of chunk " + std::to_string(c) + " is negative or not finite");
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -146,8 +145,8 @@ Bytes idf_section(const Postings& postings, std::size_t chunks) {
   put_u32(out, frequencies.size());
   put_u32(out, 0);
   for (const auto df : frequencies) put_u32(out, df);
-  out.resize(format::align(out.size()));
-  for (const auto df : frequencies) put_u64(out, std::bit_cast<std::uint64_t>(inverse_document_frequency(chunks, df)));
+  out.resize(static_cast<std::size_t>(format::align(out.size())));
+  for (const auto df : frequencies) put_u64(out, format::bits<std::uint64_t>(inverse_document_frequency(chunks, df)));
   return out;
 }
 
@@ -270,7 +269,7 @@ Result<std::vector<std::byte>> write_index(const IndexInput& input) {
     for (const auto i : order) {
       for (std::size_t c = 0; c < input.documents[i].chunks.size(); ++c) {
         const auto vector = std::span(input.vectors).subspan((first_row[i] + c) * dimensions, dimensions);
-        put_u32(section(SectionKind::scales), std::bit_cast<std::uint32_t>(quantise(vector, row)));
+        put_u32(section(SectionKind::scales), format::bits<std::uint32_t>(quantise(vector, row)));
         for (const auto value : row) section(SectionKind::vectors).push_back(static_cast<std::byte>(value));
       }
     }
@@ -297,7 +296,7 @@ Result<std::vector<std::byte>> write_index(const IndexInput& input) {
   }
 
   Bytes file;
-  file.reserve(offset);
+  file.reserve(static_cast<std::size_t>(offset));
   for (const auto byte : format::magic) file.push_back(static_cast<std::byte>(byte));
   put_u32(file, format::version);
   put_u32(file, format::section_count);
@@ -305,7 +304,7 @@ Result<std::vector<std::byte>> write_index(const IndexInput& input) {
   put_digest(file, text::digest128(std::span<const std::byte>(table)));
   file.insert(file.end(), table.begin(), table.end());
   for (const Bytes& bytes : sections) {
-    file.resize(format::align(file.size()));
+    file.resize(static_cast<std::size_t>(format::align(file.size())));
     file.insert(file.end(), bytes.begin(), bytes.end());
   }
   return file;
