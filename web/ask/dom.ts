@@ -1,0 +1,64 @@
+// Builds DOM nodes. All text goes in as text nodes: nothing that comes from a corpus, a model or a trace is ever parsed as
+// HTML, and no inline style or handler attribute is made, so the page runs under a strict Content-Security-Policy.
+
+export type Child = Node | string | null | undefined | false | readonly Child[];
+
+type Listeners = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
+
+export interface Attributes {
+  /** Attribute values; null and false leave the attribute out, true writes it empty. */
+  [name: string]: string | number | boolean | null | undefined | Listeners;
+  on?: Listeners;
+}
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes?: Attributes | null,
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "on") {
+      for (const [type, listener] of Object.entries(value as Listeners)) {
+        element.addEventListener(type, listener as EventListener);
+      }
+    } else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+export function append(parent: Node, children: readonly Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (typeof child === "string") parent.appendChild(document.createTextNode(child));
+    else if (child instanceof Node) parent.appendChild(child);
+    else append(parent, child);
+  }
+}
+
+/** Puts new children in place of the old ones. */
+export function fill(parent: Element, ...children: Child[]): void {
+  const fragment = document.createDocumentFragment();
+  append(fragment, children);
+  parent.replaceChildren(fragment);
+}
+
+/** A link target that a corpus, model or trace names: web addresses only, null for anything else. */
+export function webAddress(url: string): string | null {
+  try {
+    const { protocol } = new URL(url, document.baseURI);
+    return protocol === "https:" || protocol === "http:" ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A link to a page of the corpus, or its words alone where there is no address to open. */
+export function pageLink(url: string, attributes: Attributes, ...children: Child[]): HTMLElement {
+  const href = url ? webAddress(url) : null;
+  if (href === null) return h("span", attributes, ...children);
+  return h("a", { ...attributes, href, target: "_blank", rel: "noopener" }, ...children);
+}

@@ -1,0 +1,49 @@
+// Passages while somebody types: a list of links that the arrow keys walk through.
+
+import type { Hit } from "../engine/boundary.ts";
+import { fill, h, pageLink } from "./dom.ts";
+import { excerpt } from "./marked-text.ts";
+import { path, plural } from "./words.ts";
+
+export interface PassagesView {
+  show(hits: Hit[] | null, query: string, lookupMs: number): void;
+  /** Moves the focus by one; past the first it returns to the field. */
+  move(step: 1 | -1): boolean;
+}
+
+export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (message: string) => void): PassagesView {
+  const links = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>("a")];
+  return {
+    show(hits, query, lookupMs) {
+      root.hidden = hits === null;
+      if (!hits) {
+        fill(root);
+        return;
+      }
+      root.dataset["ms"] = lookupMs.toFixed(1);
+      if (hits.length === 0) {
+        fill(root, h("p", { class: "quiet" }, query ? `No passage holds these words. Press Enter to ask anyway.` : ""));
+        return;
+      }
+      fill(
+        root,
+        h("h2", { class: "label" }, "Passages", h("span", { class: "quiet" }, " by words, while you type. ", h("kbd", null, "Enter"), " asks, ", h("kbd", null, "↓"), " walks the list.")),
+        h("ol", { class: "passages" }, hits.map((hit) =>
+          h("li", null,
+            pageLink(hit.url, { class: "passage" },
+              h("span", { class: "passage-path" }, path(hit.title, hit.heading_path)),
+              h("span", { class: "passage-excerpt" }, excerpt(hit.text, hit.marks))),
+          ))),
+      );
+      say(plural(hits.length, "passage"));
+    },
+    move(step) {
+      const all = links();
+      if (all.length === 0) return false;
+      const at = all.indexOf(document.activeElement as HTMLElement) + step;
+      if (at < 0) field.focus();
+      else all[Math.min(at, all.length - 1)]?.focus();
+      return true;
+    },
+  };
+}

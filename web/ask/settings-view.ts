@@ -1,0 +1,95 @@
+// The settings in a dialog: for every question from now on, or for asking one again from a step.
+
+import type { Presets, RunConfig } from "../engine/boundary.ts";
+import { fill, h, type Child } from "./dom.ts";
+import { isDefault, offered, valueOf, withOption, type Settings } from "./settings-store.ts";
+
+const presetNotes: Record<string, string> = {
+  baseline: "dense retrieval alone",
+  hybrid: "BM25 and dense, fused by rank",
+  hybrid_rerank: "hybrid, then the cross-encoder",
+  full: "hybrid, cross-encoder and reflection",
+  tuned: "full, with the design that measured best",
+};
+
+export interface SettingsDialog {
+  title: string;
+  note: string;
+  settings: Settings;
+  presets: Presets | null;
+  /** Words of the button that applies; without it every change applies at once. */
+  confirm?: { label: string; run(config: RunConfig): void };
+  change?(settings: Settings): void;
+}
+
+export class SettingsView {
+  readonly #dialog: HTMLDialogElement;
+
+  constructor(dialog: HTMLDialogElement) {
+    this.#dialog = dialog;
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+  }
+
+  open(options: SettingsDialog): void {
+    let settings = options.settings;
+    const show = (): void => {
+      const focused = (document.activeElement as HTMLElement | null)?.getAttribute("name");
+      fill(this.#dialog, this.#form(options, settings, (next) => {
+        settings = next;
+        options.change?.(next);
+        show();
+      }));
+      if (focused) this.#dialog.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
+    };
+    show();
+    this.#dialog.showModal();
+  }
+
+  #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void): Child[] {
+    const { presets, confirm } = options;
+    const names = presets?.presets ?? [settings.preset];
+    const form = h("form", { method: "dialog" },
+      h("h2", { id: "settings-title" }, options.title),
+      h("p", { class: "quiet" }, options.note),
+      h("label", { class: "setting" }, h("span", null, "Preset"),
+        h("select", { name: "preset", on: { change: (event) => change({ ...settings, preset: (event.target as HTMLSelectElement).value, set: {} }) } },
+          names.map((name) => h("option", { value: name, selected: name === settings.preset }, presetNotes[name] ? `${name} — ${presetNotes[name]}` : name)))),
+      offered.map((option) => this.#option(option, presets, settings, change)),
+      h("p", { class: "dialog-actions" },
+        !isDefault(settings) && h("button", { type: "button", class: "plain", on: { click: () => change({ ...settings, preset: "tuned", set: {} }) } }, "Reset"),
+        confirm && h("button", { type: "submit", value: "cancel", class: "plain" }, "Cancel"),
+        h("button", { type: "submit", class: "primary", value: "done" }, confirm?.label ?? "Done")));
+    form.addEventListener("submit", (event) => {
+      if (confirm && (event.submitter as HTMLButtonElement | null)?.value === "done") confirm.run(settings);
+    });
+    return [form];
+  }
+
+  #option(option: (typeof offered)[number], presets: Presets | null, settings: Settings, change: (settings: Settings) => void): HTMLElement {
+    const value = valueOf(presets, settings, option.name);
+    const set = (next: string): void => change(withOption(presets, settings, option.name, next));
+    const changed = settings.set[option.name] !== undefined;
+    const label = h("span", null, option.label, h("code", null, option.name), changed && h("span", { class: "tag" }, "changed"));
+    switch (option.kind) {
+      case "choice":
+        return h("label", { class: "setting" }, label,
+          h("select", { name: option.name, on: { change: (event) => set((event.target as HTMLSelectElement).value) } },
+            option.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice))));
+      case "switch":
+        return h("label", { class: "setting" }, label,
+          h("input", { type: "checkbox", name: option.name, checked: value === "true", on: { change: (event) => set(String((event.target as HTMLInputElement).checked)) } }));
+      case "number":
+        return h("label", { class: "setting" }, label,
+          h("input", {
+            type: "number", name: option.name, value, min: option.min, max: option.max, step: option.step, required: true, inputmode: "numeric",
+            on: { change: (event) => {
+              const input = event.target as HTMLInputElement;
+              if (input.checkValidity()) set(String(input.valueAsNumber));
+              else input.reportValidity();
+            } },
+          }));
+    }
+  }
+}

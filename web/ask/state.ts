@@ -1,0 +1,57 @@
+// What the Ask page knows, and nothing else it shows.
+
+import type { Chunk, Hit, IndexInfo, Presets } from "../engine/boundary.ts";
+import type { Trace } from "../engine/trace.ts";
+import type { Capabilities } from "../worker/capabilities.ts";
+import type { IndexProgress, ModelProgress } from "../worker/messages.ts";
+import type { Settings } from "./settings-store.ts";
+
+export interface Problem {
+  code: string;
+  message: string;
+}
+
+/** One question's run, from the moment it was asked. */
+export interface Run {
+  question: string;
+  state: "running" | "finished" | "failed";
+  /** Grows step by step while it runs. */
+  trace: Trace | null;
+  /** The finished trace's own bytes. */
+  json: string;
+  problem: Problem | null;
+  /** For a fork: effects that came from the earlier trace, and the step it began at. */
+  forked: { step: number; served: number } | null;
+  /** Passages that the trace names, by chunk id; null: this index has no such chunk. */
+  chunks: ReadonlyMap<string, Chunk | null>;
+}
+
+export interface Offline {
+  /** `unsupported`: this browser or address cannot keep the page. */
+  state: "unsupported" | "working" | "ready" | "failed";
+  /** What of the page is kept: without the models it still answers lexically. */
+  models: boolean;
+  message: string;
+  /** A newer version of the page waits for the next visit. */
+  update: boolean;
+}
+
+export interface State {
+  capabilities: Capabilities | null;
+  index: IndexProgress;
+  info: IndexInfo | null;
+  presets: Presets | null;
+  models: ModelProgress[];
+  threads: number;
+  offline: Offline;
+  settings: Settings;
+  /** What stands in the field. */
+  typed: string;
+  /** The question whose answer is shown; empty at the start page. */
+  asked: string;
+  hits: Hit[] | null;
+  /** Milliseconds that the last look-up took, from keypress to list. */
+  lookupMs: number;
+  run: Run | null;
+  problem: Problem | null;
+}

@@ -1,0 +1,201 @@
+// The trace beside the answer, filled while the run goes on: each step with its decision and its time as a bar on one scale.
+
+import { features, type RecordedEffect, type Step, type Trace } from "../engine/trace.ts";
+import { summary, totals } from "./answer.ts";
+import { candidateTable } from "./candidates.ts";
+import { fill, h, type Child } from "./dom.ts";
+import type { Popover } from "./popover.ts";
+import type { Run } from "./state.ts";
+import { count, date, duration, featureNames, nodeNames, path, percent, plural, score } from "./words.ts";
+import { wordDiff } from "./word-diff.ts";
+
+export interface TraceActions {
+  replay(): void;
+  download(): void;
+  copyLink(): void;
+  /** Opens the settings to ask again from this step on. */
+  forkFrom(step: number): void;
+}
+
+export interface ReplayVerdict {
+  state: "running" | "identical" | "different" | "failed";
+  message: string;
+}
+
+export class TracePanel {
+  readonly #root: HTMLElement;
+  readonly #popover: Popover;
+  readonly #actions: TraceActions;
+  readonly #closed = new Set<number>();
+  readonly #full = new Set<number>();
+  #shown: { question: string; startedAt: string } | null = null;
+
+  constructor(root: HTMLElement, popover: Popover, actions: TraceActions) {
+    this.#root = root;
+    this.#popover = popover;
+    this.#actions = actions;
+  }
+
+  show(run: Run | null, verdict: ReplayVerdict | null): void {
+    const trace = run?.trace;
+    this.#root.hidden = !trace;
+    if (!run || !trace) return;
+    if (this.#shown?.question !== trace.question || this.#shown.startedAt !== trace.started_at) {
+      this.#closed.clear();
+      this.#full.clear();
+      this.#shown = { question: trace.question, startedAt: trace.started_at };
+    }
+    const before = this.#positions();
+    const focused = this.#focusedKey();
+    const finished = run.state === "finished";
+    fill(this.#root,
+      h("div", { class: "trace-head" },
+        h("h2", null, "Trace"),
+        h("span", { class: "quiet numbers" }, finished ? totals(trace) : "running …"),
+        finished && h("span", { class: "trace-actions" },
+          h("button", { type: "button", class: "plain", "data-key": "replay", on: { click: () => this.#actions.replay() } }, "Replay"),
+          h("button", { type: "button", class: "plain", "data-key": "download", on: { click: () => this.#actions.download() } }, "Download"),
+          h("button", { type: "button", class: "plain", "data-key": "link", on: { click: () => this.#actions.copyLink() } }, "Copy link"))),
+      verdict && h("p", { class: `replay ${verdict.state}`, role: "status" }, verdict.message),
+      run.forked && h("p", { class: "quiet" }, `Asked again from step ${run.forked.step}; ${plural(run.forked.served, "result")} taken from the earlier trace.`),
+      h("ol", { class: "steps" }, trace.steps.map((step) => this.#step(step, run, trace))),
+      finished && h("dl", { class: "about" }, about(trace)));
+    this.#moveRows(before);
+    if (focused) this.#root.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
+  }
+
+  #step(step: Step, run: Run, trace: Trace): HTMLElement {
+    const end = Math.max(trace.totals.ms, ...trace.steps.map((s) => s.started_ms + s.ms), 1);
+    const bar = h("span", { class: "bar", "aria-hidden": "true" }, h("span"));
+    const inner = bar.firstElementChild as HTMLElement;
+    inner.style.left = `${(100 * step.started_ms) / end}%`;
+    inner.style.width = `${Math.max(0.6, (100 * step.ms) / end)}%`;
+    const details = h("details", { open: !this.#closed.has(step.n) },
+      h("summary", { "data-key": `step-${step.n}` },
+        h("span", { class: "step-n" }, String(step.n)),
+        h("span", { class: "step-name" }, nodeNames[step.node] ?? step.node),
+        h("span", { class: "step-summary" }, summary(step)),
+        h("span", { class: "step-ms numbers" }, duration(step.ms)),
+        bar),
+      h("div", { class: "step-body" }, this.#body(step, run), this.#foot(step, run)));
+    details.addEventListener("toggle", () => {
+      if (details.open) this.#closed.delete(step.n);
+      else this.#closed.add(step.n);
+    });
+    return h("li", { class: `step ${step.node}` }, details);
+  }
+
+  #body(step: Step, run: Run): Child {
+    const name = (id: string): string => {
+      const chunk = run.chunks.get(id);
+      return chunk ? path(chunk.title, chunk.heading_path) : id;
+    };
+    switch (step.node) {
+      case "retrieve": {
+        const grade = run.trace?.steps.find((s) => s.n > step.n && s.node === "grade_context");
+        const kept = new Set(grade?.node === "grade_context" ? grade.data.relevant_chunk_ids : []);
+        return [
+          h("p", { class: "query" }, h("span", { class: "label" }, "Query"), step.data.query),
+          candidateTable({
+            data: step.data,
+            kept,
+            chunks: run.chunks,
+            popover: this.#popover,
+            all: this.#full.has(step.n),
+            showAll: () => {
+              this.#full.add(step.n);
+              this.show(run, null);
+            },
+          }),
+        ];
+      }
+      case "grade_context": {
+        const { relevant, unsure, probability, reason, relevant_chunk_ids, dropped_ids } = step.data;
+        const values = features(step.data);
+        return [
+          h("p", null,
+            h("strong", null, relevant ? (unsure ? "Perhaps relevant" : "Relevant") : "Not relevant"),
+            probability != null && h("span", { class: "numbers quiet" }, ` p = ${percent(probability)}`)),
+          reason && h("p", null, reason),
+          relevant_chunk_ids.length > 0 && h("ul", { class: "kept-list" }, relevant_chunk_ids.map((id) => h("li", null, name(id)))),
+          dropped_ids.length > 0 && h("p", { class: "quiet" }, `Named by the grader but not among the passages, dropped: ${dropped_ids.join(", ")}`),
+          values.length > 0 && h("table", { class: "features" },
+            h("caption", { class: "label" }, "What the verdict rests on"),
+            h("tbody", null, values.map(([key, value]) =>
+              h("tr", null, h("th", { scope: "row" }, featureNames[key] ?? key, featureNames[key] && h("code", null, key)), h("td", { class: "number" }, score(value)))))),
+        ];
+      }
+      case "rewrite_query":
+        return h("p", { class: "diff" }, wordDiff(step.data.from, step.data.to).map(({ kind, text }) => [
+          kind === "same" ? text : h(kind === "added" ? "ins" : "del", null, text), " ",
+        ]));
+      case "generate":
+        return [
+          h("p", null, `From ${plural(step.data.context_ids.length, "passage")}; ${step.data.declined ? "declined to answer" : `cited ${plural(step.data.cited_ids.length, "passage")}`}.`),
+          step.data.declined && step.data.draft && h("blockquote", null, step.data.draft),
+        ];
+      case "refuse":
+        return [
+          h("p", null, step.data.reason),
+          step.data.last_grader_reason && step.data.last_grader_reason !== step.data.reason && h("p", { class: "quiet" }, step.data.last_grader_reason),
+        ];
+    }
+  }
+
+  #foot(step: Step, run: Run): Child {
+    const calls = step.effects.filter((effect) => effect.kind !== "time");
+    return h("div", { class: "step-foot" },
+      calls.length > 0 && h("ul", { class: "effects" }, calls.map(effectLine)),
+      run.state === "finished" &&
+        h("button", { type: "button", class: "plain", "data-key": `fork-${step.n}`, on: { click: () => this.#actions.forkFrom(step.n) } }, "Ask again from here …"));
+  }
+
+  #focusedKey(): string | null {
+    const active = document.activeElement;
+    return active && this.#root.contains(active) ? (active as HTMLElement).dataset["key"] ?? null : null;
+  }
+
+  #rows(): HTMLElement[] {
+    return [...this.#root.querySelectorAll<HTMLElement>("tr[data-id]")];
+  }
+
+  #positions(): Map<string, number> {
+    return new Map(this.#rows().map((row) => [rowKey(row), row.offsetTop]));
+  }
+
+  /** Rows glide from where they stood to where the next stage put them. */
+  #moveRows(before: ReadonlyMap<string, number>): void {
+    if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    for (const row of this.#rows()) {
+      const from = before.get(rowKey(row));
+      const by = from === undefined ? 0 : from - row.offsetTop;
+      if (by !== 0) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: 320, easing: "ease-out" });
+    }
+  }
+}
+
+function rowKey(row: HTMLElement): string {
+  return `${row.closest(".step")?.querySelector(".step-n")?.textContent ?? ""} ${row.dataset["id"] ?? ""}`;
+}
+
+function effectLine(effect: RecordedEffect): HTMLElement {
+  const tokens = effect.tokens.in + effect.tokens.out;
+  return h("li", { class: "numbers" },
+    h("span", { class: "effect-kind" }, effect.kind), " ", duration(effect.ms),
+    tokens > 0 && ` · ${count(tokens)} tokens`,
+    effect.cost_usd !== null && effect.cost_usd > 0 && ` · ${effect.cost_usd.toFixed(4)} USD`,
+    effect.model && ` · ${effect.model}`,
+    effect.finish === "length" && " · cut at its token limit",
+    effect.cached && [" · ", h("span", { class: "tag" }, "cached")]);
+}
+
+function about(trace: Trace): Child[] {
+  const entry = (name: string, value: string | null | undefined): Child => value && [h("dt", null, name), h("dd", null, value)];
+  const models = Object.entries(trace.models).filter(([, model]) => model).map(([role, model]) => `${role} ${model}`).join(", ");
+  return [
+    entry("Run", `${date(trace.started_at)} · ${trace.id}`),
+    entry("Engine", `${trace.engine.version} (${trace.engine.target})`),
+    entry("Models", models),
+    entry("Index", `${trace.index_digest.slice(0, 16)} · ${trace.corpus_revision}`),
+  ];
+}

@@ -1,0 +1,55 @@
+// How figures and names of the field read on the page.
+
+import type { Node, Trace } from "../engine/trace.ts";
+
+const whole = new Intl.NumberFormat("en");
+const fixed2 = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const fixed3 = new Intl.NumberFormat("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+
+export const count = (n: number): string => whole.format(n);
+export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
+
+/** Milliseconds; from ten seconds on in seconds. */
+export function duration(ms: number): string {
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 || ms === 0 ? `${whole.format(Math.round(ms))} ms` : `${ms.toFixed(1)} ms`;
+}
+
+export const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 10e6 ? 1 : 0);
+export const score = (value: number): string => (Math.abs(value) >= 10 ? fixed2 : fixed3).format(value);
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+export const nodeNames: Record<Node, string> = {
+  retrieve: "Retrieve",
+  grade_context: "Grade",
+  rewrite_query: "Rewrite",
+  generate: "Generate",
+  refuse: "Refuse",
+};
+
+/** What the extractive grader looks at (quality.md), for people. */
+export const featureNames: Record<string, string> = {
+  s1: "cross-encoder logit of the best passage",
+  covp: "share of the question's words, by rarity, on its page",
+  uncp: "rarest word of the question missing from that page",
+  cosz: "similarity of the best passage, in standard deviations over all",
+  namemissp: "rarest name in the question missing from that page",
+  nameabsent: "rarest name in the question found nowhere",
+};
+
+export type StageName = keyof Trace["stages"];
+export const stageNames: Record<StageName, string> = { lexical: "lexical", dense: "dense", rerank: "rerank" };
+
+/** A stage's entry is "used", "used: 7 of 10 scored" and the like, or the reason why it was not used. */
+export const stageUsed = (entry: string): boolean => /^used\b/.test(entry);
+
+export function date(iso: string): string {
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 10);
+}
+
+/** Title and headings as one path, without a heading that repeats the title. */
+export function path(title: string, heading: string): string {
+  if (!heading || heading === title) return title;
+  return heading.startsWith(`${title} > `) ? heading.split(" > ").join(" › ") : [title, ...heading.split(" > ")].join(" › ");
+}

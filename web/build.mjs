@@ -1,0 +1,216 @@
+// Builds everything that is TypeScript.
+//
+//   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
+//   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
+//
+// The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
+// and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
+// ROLE/SHA256/model.onnx; each model is verified against assets/models.json. Without --models the page answers lexically.
+// The result depends on its inputs alone.
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import zlib from "node:zlib";
+import { build } from "esbuild";
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    engine: { type: "string", default: path.join(root, "dist/engine") },
+    index: { type: "string" },
+    models: { type: "string" },
+    out: { type: "string", default: path.join(root, "dist/site") },
+    debug: { type: "boolean", default: false },
+  },
+});
+
+/** Files under these endings are served compressed where the client takes it. Models hardly shrink. */
+const compressed = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".polygraph"]);
+/** Brotli's best level takes a minute for onnxruntime's 14 MB and saves 6 % over level 9. */
+const bestLevelUpTo = 6_000_000;
+/** Compressed variants are kept by digest, since the same large files come again in every build. */
+const variants = path.join(root, "dist/.compressed");
+
+const started = Date.now();
+const fail = (message, code = 3) => {
+  console.error(`web/build: ${message}`);
+  process.exit(code);
+};
+
+const [what, ...rest] = positionals;
+if (rest.length > 0 || (what !== "node" && what !== "site")) fail("usage: node web/build.mjs node | site --index FILE [--models DIR] [--out DIR]", 2);
+if (what === "node") {
+  await build({
+    entryPoints: {
+      "model-worker": path.join(root, "web/models/node-worker.ts"),
+      replay: path.join(root, "web/replay/node.ts"),
+    },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    external: ["onnxruntime-node"],
+    outdir: path.join(root, "dist"),
+    outExtension: { ".js": ".mjs" },
+    logLevel: "warning",
+  });
+  process.exit(0);
+}
+if (!flags.index) fail("--index FILE is needed", 2);
+
+const staging = `${flags.out}.new`;
+await rm(staging, { recursive: true, force: true });
+await mkdir(path.join(staging, "assets"), { recursive: true });
+const written = [];
+
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const must = (file, what) => (existsSync(file) ? file : fail(`${what} is missing: ${file}`));
+
+/** Puts a file under assets/ with its digest in its name; gives its address relative to the page. */
+async function put(name, bytes, digest = sha256(bytes)) {
+  const { name: stem, ext } = path.parse(name);
+  const target = `assets/${stem}-${digest.slice(0, 16)}${ext}`;
+  await writeFile(path.join(staging, target), bytes);
+  written.push(target);
+  return target;
+}
+
+/** The same for a large file, without a copy where the file system can link it. */
+async function putFile(name, file, digest) {
+  const { name: stem, ext } = path.parse(name);
+  const target = `assets/${stem}-${digest.slice(0, 16)}${ext}`;
+  const to = path.join(staging, target);
+  await link(file, to).catch(() => copyFile(file, to));
+  written.push(target);
+  return target;
+}
+
+const bundle = async (entry, options = {}) => {
+  const result = await build({
+    entryPoints: [path.join(root, entry)],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: ["es2022", "chrome109", "firefox115", "safari16.4"],
+    minify: !flags.debug,
+    legalComments: "none",
+    logLevel: "warning",
+    outfile: "out.js",
+    ...options,
+  });
+  return result.outputFiles[0].contents;
+};
+
+// ---- what the page loads later
+
+const engineFile = (name) => readFile(must(path.join(flags.engine, name), "the engine"));
+const site = { version: "" };
+site.engine = await put("engine.mjs", await engineFile("polygraph-engine.mjs"));
+site.engine_wasm = await put("engine.wasm", await engineFile("polygraph-engine.wasm"));
+site.engine_baseline = await put("engine-baseline.mjs", await engineFile("polygraph-engine-baseline.mjs"));
+site.engine_baseline_wasm = await put("engine-baseline.wasm", await engineFile("polygraph-engine-baseline.wasm"));
+
+const ort = path.join(root, "node_modules/onnxruntime-web/dist");
+site.ort = {
+  mjs: await put("ort.mjs", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
+  wasm: await put("ort.wasm", await readFile(path.join(ort, "ort-wasm-simd-threaded.wasm"))),
+};
+
+site.engine_worker = await put("engine-worker.js", await bundle("web/worker/engine-worker.ts"));
+site.model_worker = await put("model-worker.js", await bundle("web/worker/model-worker.ts"));
+
+const indexFile = must(flags.index, "the index");
+const indexBytes = await readFile(indexFile);
+const indexDigest = sha256(indexBytes);
+site.index = {
+  url: await put("index.polygraph", indexBytes, indexDigest),
+  bytes: indexBytes.byteLength,
+  digest: indexDigest,
+  built_at: (await stat(indexFile)).mtime.toISOString(),
+};
+
+site.models = [];
+if (flags.models) {
+  const manifest = JSON.parse(await readFile(path.join(root, "assets/models.json"), "utf8"));
+  for (const { role, name, files } of manifest.models) {
+    if (role !== "embedder" && role !== "reranker") continue;
+    const expected = files.find((file) => file.name === "model.onnx");
+    const file = must(path.join(flags.models, role, expected.sha256, "model.onnx"), `the ${role}`);
+    const bytes = await readFile(file);
+    if (sha256(bytes) !== expected.sha256) fail(`${file} is not the ${role} of assets/models.json: its SHA-256 is ${sha256(bytes)}, not ${expected.sha256}`);
+    site.models.push({ role, name, url: await putFile(`${role}.onnx`, file, expected.sha256), sha256: expected.sha256, bytes: bytes.byteLength });
+  }
+}
+
+site.examples = await put("examples.json", await readFile(path.join(root, "assets/page/examples.json")));
+
+// ---- the page and the service worker
+
+const style = await build({ entryPoints: [path.join(root, "web/ask/ask.css")], bundle: true, write: false, minify: !flags.debug, logLevel: "warning" });
+const page = {
+  CSS: await put("ask.css", style.outputFiles[0].contents),
+  JS: await put("ask.js", await bundle("web/ask/ask.ts")),
+  ICON: await put("icon.svg", await readFile(path.join(root, "assets/page/icon.svg"))),
+};
+const template = await readFile(path.join(root, "web/index.html"), "utf8");
+site.version = sha256(JSON.stringify([template, site, page])).slice(0, 16);
+const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
+const html = template.replace(/%(SITE|CSS|JS|ICON)%/g, (_, name) => (name === "SITE" ? attribute(JSON.stringify(site)) : page[name]));
+await writeFile(path.join(staging, "index.html"), html);
+await writeFile(path.join(staging, "site.json"), `${JSON.stringify(site, null, 2)}\n`);
+const manifest = {
+  version: site.version,
+  page: "index.html",
+  // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
+  files: [...Object.values(page), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples],
+  runtime: [site.ort.mjs, site.ort.wasm],
+};
+await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
+written.push("index.html", "site.json", "service-worker.js");
+
+// ---- compressed variants
+
+const brotli = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
+await mkdir(variants, { recursive: true });
+for (const target of written) {
+  if (!compressed.has(path.extname(target))) continue;
+  const file = path.join(staging, target);
+  const bytes = await readFile(file);
+  const digest = sha256(bytes);
+  for (const [ending, compress] of [
+    ["br", () => brotli(bytes, { params: {
+      [zlib.constants.BROTLI_PARAM_QUALITY]: bytes.byteLength > bestLevelUpTo ? 9 : 11,
+      [zlib.constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
+      [zlib.constants.BROTLI_PARAM_LGWIN]: 22,
+    } })],
+    ["gz", () => gzip(bytes, { level: 9 })],
+  ]) {
+    const kept = path.join(variants, `${digest}.${ending}`);
+    if (!existsSync(kept)) {
+      await writeFile(`${kept}.new`, await compress());
+      await rename(`${kept}.new`, kept);
+    }
+    if ((await stat(kept)).size < bytes.byteLength) await copyFile(kept, `${file}.${ending}`);
+  }
+}
+
+await rm(flags.out, { recursive: true, force: true });
+await rename(staging, flags.out);
+
+const gzipped = async (target) => (await stat(path.join(flags.out, `${target}.gz`))).size;
+const own = await Promise.all([page.JS, page.CSS, site.engine_worker, site.model_worker, "service-worker.js"].map(gzipped));
+console.log(JSON.stringify({
+  site: path.relative(process.cwd(), flags.out) || ".",
+  version: site.version,
+  own_gzip_bytes: own.reduce((sum, bytes) => sum + bytes, 0),
+  engine_wasm_bytes: (await stat(path.join(flags.out, site.engine_wasm))).size,
+  engine_wasm_brotli_bytes: (await stat(path.join(flags.out, `${site.engine_wasm}.br`))).size,
+  index_bytes: site.index.bytes,
+  ms: Date.now() - started,
+}));

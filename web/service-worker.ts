@@ -1,0 +1,81 @@
+// Keeps one version of the page: its shell, engine and index at installation, onnxruntime once the models are loaded. A page
+// is served whole from one version's cache, so files of two versions never meet; a new version installs beside the old one
+// and takes over when no page of the old one is open, or when the visitor asks for it.
+
+export {};
+
+declare const self: ServiceWorkerGlobalScope;
+
+/** Written by the build. Paths are relative to this file. */
+declare const MANIFEST: { version: string; page: string; files: string[]; runtime: string[] };
+
+const cacheName = `polygraph-page-${MANIFEST.version}`;
+const cachePrefix = "polygraph-page-";
+const address = (path: string): string => new URL(path, self.location.href).href;
+const page = address(MANIFEST.page);
+const kept = new Set([...MANIFEST.files, ...MANIFEST.runtime].map(address));
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(install());
+});
+
+async function install(): Promise<void> {
+  const cache = await caches.open(cacheName);
+  const response = await fetch(page, { cache: "reload" });
+  if (!response.ok) throw new Error(`${page}: ${response.status}`);
+  if (!(await response.clone().text()).includes(MANIFEST.version)) {
+    throw new Error("the site changed while it was being kept; the next visit tries again");
+  }
+  await cache.put(page, response);
+  await cache.addAll(MANIFEST.files.map(address));
+}
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(
+    (async () => {
+      for (const name of await caches.keys()) {
+        if (name.startsWith(cachePrefix) && name !== cacheName) await caches.delete(name);
+      }
+      await self.clients.claim();
+    })(),
+  );
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || request.headers.has("range")) return;
+  const url = request.url.replace(/[?#].*$/, "");
+  if (request.mode === "navigate") {
+    if (url === page || url === address("./")) event.respondWith(fromCache(page, request));
+  } else if (kept.has(url)) {
+    event.respondWith(fromCache(url, request));
+  }
+});
+
+async function fromCache(url: string, request: Request): Promise<Response> {
+  const cache = await caches.open(cacheName);
+  return (await cache.match(url)) ?? fetch(request);
+}
+
+type Message = { ask: "keep-runtime" } | { ask: "take-over" };
+
+self.addEventListener("message", (event) => {
+  const message = event.data as Message;
+  if (message.ask === "take-over") {
+    void self.skipWaiting();
+  } else {
+    event.waitUntil(
+      keepRuntime().then(
+        () => event.ports[0]?.postMessage({ ok: true }),
+        (error: unknown) => event.ports[0]?.postMessage({ ok: false, message: String(error) }),
+      ),
+    );
+  }
+});
+
+async function keepRuntime(): Promise<void> {
+  const cache = await caches.open(cacheName);
+  for (const url of MANIFEST.runtime.map(address)) {
+    if (!(await cache.match(url))) await cache.add(url);
+  }
+}

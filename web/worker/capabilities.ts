@@ -1,0 +1,42 @@
+// What this browser can do, found out on the page and handed to the workers, with a sentence for each thing that is missing.
+
+export interface Capabilities {
+  webassembly: boolean;
+  simd: boolean;
+  /** The page is cross-origin isolated: more than one thread can share memory. */
+  threads: number;
+  /** Files can be kept in the browser. */
+  storage: boolean;
+}
+
+// The smallest module that uses a v128 instruction: (func (result v128) i32.const 0 i8x16.splat i8x16.popcnt).
+const simdModule = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
+]);
+
+/** More than four threads gain nothing for passages of 256 tokens and take the machine from everybody else. */
+const maxThreads = 4;
+
+export async function capabilities(): Promise<Capabilities> {
+  const webassembly = typeof WebAssembly === "object" && typeof WebAssembly.validate === "function";
+  return {
+    webassembly,
+    simd: webassembly && WebAssembly.validate(simdModule),
+    threads:
+      typeof SharedArrayBuffer === "function" && globalThis.crossOriginIsolated
+        ? Math.max(1, Math.min(maxThreads, navigator.hardwareConcurrency || 1))
+        : 1,
+    storage: await canStore(),
+  };
+}
+
+/** Private windows of some browsers have the interface but refuse its use. */
+async function canStore(): Promise<boolean> {
+  if (typeof caches !== "object") return false;
+  try {
+    await caches.has("polygraph");
+    return true;
+  } catch {
+    return false;
+  }
+}

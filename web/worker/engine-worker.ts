@@ -1,0 +1,167 @@
+// The page's engine worker: loads the engine, streams the index into it, answers passages while somebody types, and runs
+// the agent, asking the model worker for embeddings and scores.
+
+import type { Effect, EffectResult, EngineFactory, IndexInfo, RunConfig, RunOptions, Started } from "../engine/boundary.ts";
+import { Engine, EngineError } from "../engine/engine.ts";
+import { drive } from "../engine/run.ts";
+import type { Trace } from "../engine/trace.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { streamIndex } from "./index-stream.ts";
+import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, ReplyOf, Request } from "./messages.ts";
+import { Models } from "./models.ts";
+import type { Site } from "./site.ts";
+
+interface Opened {
+  engine: Engine;
+  models: Models;
+  /** Settles when the whole index is open: a run needs all of it. */
+  whole: Promise<void>;
+}
+
+let opened: Opened | undefined;
+let running: AbortController | undefined;
+
+const post = (message: FromWorker): void => self.postMessage(message);
+
+type Handlers = { [K in Kind]: (body: Calls[K]["request"]) => ReplyOf<K> | Promise<ReplyOf<K>> };
+
+const handlers: Handlers = {
+  open: ({ site, capabilities }) => open(site, capabilities),
+  typeahead: ({ query, limit }) => ready().engine.typeahead(query, limit),
+  chunks: ({ ids }) =>
+    ids.map((id) => {
+      try {
+        return ready().engine.chunk(id);
+      } catch {
+        return null;
+      }
+    }),
+  ask: async ({ question, config }) => {
+    const { engine, whole } = ready();
+    await whole;
+    return run(engine.start(question, options(config)));
+  },
+  fork: async ({ trace, step, config }) => {
+    const { engine, whole } = ready();
+    await whole;
+    return run(engine.fork(trace, step, options(config)));
+  },
+  replay: async ({ trace }) => {
+    const { engine, whole } = ready();
+    await whole;
+    const begun = performance.now();
+    const { identical, difference, step } = engine.replay(trace);
+    return { identical, difference, step, ms: performance.now() - begun };
+  },
+  cancel: () => {
+    running?.abort();
+    return null;
+  },
+  models: ({ action }) => {
+    const { models } = ready();
+    if (action === "load") models.load();
+    else models.cancel();
+    return null;
+  },
+};
+
+self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
+  void answer(data).then(post);
+});
+
+async function answer({ id, kind, body }: Request): Promise<Answer> {
+  try {
+    const handle = handlers[kind] as (body: unknown) => unknown;
+    return { id, kind, ok: await handle(body) } as Answer;
+  } catch (error) {
+    if (error instanceof EngineError) {
+      const { code, message, field, line } = error;
+      return { id, kind, error: { code, message, ...(field ? { field } : {}), ...(line ? { line } : {}) } };
+    }
+    return { id, kind, error: { code: "internal", message: error instanceof Error ? error.message : String(error) } };
+  }
+}
+
+function ready(): Opened {
+  if (!opened) throw new EngineError({ code: "invalid_argument", message: "The engine is not loaded yet." });
+  return opened;
+}
+
+async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"open">> {
+  const moduleUrl = capabilities.simd ? site.engine : site.engine_baseline;
+  const wasmUrl = capabilities.simd ? site.engine_wasm : site.engine_baseline_wasm;
+  const { default: factory } = (await import(moduleUrl)) as { default: EngineFactory };
+  const engine = await Engine.create(factory, { locateFile: () => wasmUrl });
+
+  const progress: IndexProgress = { received: 0, total: site.index.bytes, part: "none", info: null, error: null };
+  let lexical: (info: IndexInfo) => void;
+  let failed: (error: unknown) => void;
+  const first = new Promise<IndexInfo>((resolve, reject) => {
+    lexical = resolve;
+    failed = reject;
+  });
+  const whole = streamIndex(engine, site.index, (stage) => {
+    const advanced = stage.part !== progress.part;
+    Object.assign(progress, stage);
+    post({ event: "index", progress: { ...progress } });
+    if (advanced && stage.info) lexical(stage.info);
+  }).catch((error: unknown) => {
+    failed(error);
+    const { code, message } = error instanceof EngineError ? error : { code: "internal", message: String(error) };
+    post({ event: "index", progress: { ...progress, error: { code, message } } });
+    throw error;
+  });
+  whole.catch(() => undefined); // said above; whoever awaits it is told again
+
+  const models = new Models(site, capabilities, () => {
+    post({ event: "models", models: models.progress, threads: models.threads, kept: capabilities.storage });
+  });
+  opened = { engine, models, whole };
+  const info = await first;
+  return { info, presets: engine.presets() };
+}
+
+function options(config: RunConfig): RunOptions {
+  const { models } = ready();
+  return {
+    config,
+    embedder_missing: models.missing("embedder"),
+    reranker_missing: models.missing("reranker"),
+  };
+}
+
+async function run(started: Started): Promise<Finished> {
+  const { engine, models } = ready();
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  const show = (): void => post({ event: "run", trace: engine.trace(started.run) });
+  try {
+    show();
+    const host = { perform: (effect: Effect) => perform(models, effect) };
+    const last = await drive(engine, started.run, started, host, show, controller.signal);
+    if (!last) {
+      throw new EngineError({ code: "cancelled", message: "The question was cancelled." });
+    }
+    const json = engine.traceJson(started.run);
+    return { trace: JSON.parse(json) as Trace, json, served: last.served ?? 0 };
+  } finally {
+    engine.release(started.run);
+    if (running === controller) running = undefined;
+  }
+}
+
+async function perform(models: Models, effect: Effect): Promise<EffectResult> {
+  switch (effect.kind) {
+    case "time":
+      return { time: { utc: new Date().toISOString(), ms: performance.now() } };
+    case "embed":
+      return models.embed(effect.token_ids);
+    case "score":
+      return models.score(effect.pairs, effect.budget_ms);
+    case "complete":
+      return {
+        error: { code: "provider_failed", message: "This page answers extractively; it has no language model to ask." },
+      };
+  }
+}

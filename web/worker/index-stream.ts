@@ -1,0 +1,86 @@
+// Streams an index file into the engine and opens each part as soon as its bytes are there. A download that breaks off is
+// continued where it stopped.
+
+import type { IndexInfo } from "../engine/boundary.ts";
+import { EngineError, type Engine } from "../engine/engine.ts";
+import type { Site } from "./site.ts";
+
+/** Attempts without a single new byte before the download is given up. */
+const maxFruitlessAttempts = 4;
+/** First pause between attempts; doubled each time. */
+const firstPauseMs = 400;
+
+export interface IndexStage {
+  received: number;
+  part: "none" | "lexical" | "all";
+  info: IndexInfo | null;
+}
+
+/** Resolves when the whole file is open. Throws EngineError: `io` (the network), or what the engine says of the file. */
+export async function streamIndex(engine: Engine, file: Site["index"], onStage: (stage: IndexStage) => void): Promise<void> {
+  engine.reserve(file.bytes);
+  const stage: IndexStage = { received: 0, part: "none", info: null };
+  let lexicalBytes: number | undefined;
+  let fruitless = 0;
+
+  while (stage.received < file.bytes) {
+    const before = stage.received;
+    let problem: string;
+    try {
+      await receive(file.url, stage.received, (piece) => {
+        engine.write(piece, stage.received);
+        stage.received += piece.byteLength;
+        if (stage.part === "none") {
+          lexicalBytes ??= lexicalExtent(engine, stage.received);
+          if (lexicalBytes !== undefined && stage.received >= lexicalBytes) {
+            stage.info = engine.openLexical(stage.received);
+            stage.part = "lexical";
+          }
+        }
+        onStage({ ...stage });
+      });
+      problem = `it ended after ${stage.received} of ${file.bytes} bytes`;
+    } catch (error) {
+      if (error instanceof EngineError || error instanceof RangeError) throw error;
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    if (stage.received >= file.bytes) break;
+    fruitless = stage.received > before ? 0 : fruitless + 1;
+    if (fruitless >= maxFruitlessAttempts) {
+      throw new EngineError({ code: "io", message: `The index could not be loaded: ${problem}.`, field: file.url });
+    }
+    await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** fruitless));
+  }
+
+  stage.info = engine.openAll(stage.received);
+  stage.part = "all";
+  onStage({ ...stage });
+}
+
+function lexicalExtent(engine: Engine, received: number): number | undefined {
+  try {
+    return engine.extent(received).lexical;
+  } catch (error) {
+    if (error instanceof EngineError && error.code === "truncated") return undefined;
+    throw error;
+  }
+}
+
+/** Reads from byte `from` on. A server that does not know ranges sends the file from its beginning: that part is skipped. */
+async function receive(url: string, from: number, take: (piece: Uint8Array) => void): Promise<void> {
+  // A request with a range is sent with `Accept-Encoding: identity` (Fetch standard), so offsets are those of the file.
+  const response = await fetch(url, from > 0 ? { headers: { Range: `bytes=${from}-` } } : {});
+  if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`);
+  let skip = from > 0 && response.status !== 206 ? from : 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    if (skip >= value.byteLength) {
+      skip -= value.byteLength;
+      continue;
+    }
+    take(skip > 0 ? value.subarray(skip) : value);
+    skip = 0;
+  }
+}

@@ -1,0 +1,63 @@
+// The messages between the page and its engine worker. Each call ties its request to its reply; events come unasked.
+
+import type { Chunk, ErrorBody, Hit, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
+import type { Trace } from "../engine/trace.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { Site } from "./site.ts";
+
+export interface Calls {
+  /** Loads engine and index; resolves as soon as the lexical part answers. */
+  open: { request: { site: Site; capabilities: Capabilities }; reply: { info: IndexInfo; presets: Presets } };
+  typeahead: { request: { query: string; limit: number }; reply: Hit[] };
+  chunks: { request: { ids: string[] }; reply: (Chunk | null)[] };
+  /** Runs the agent; `run` events carry the record as it grows. A later ask cancels an earlier one. */
+  ask: { request: { question: string; config: RunConfig }; reply: Finished };
+  /** The question of a finished trace, another way from one step on. */
+  fork: { request: { trace: string; step: number; config: RunConfig }; reply: Finished };
+  replay: { request: { trace: string }; reply: { identical: boolean; difference: string; step: number; ms: number } };
+  cancel: { request: null; reply: null };
+  models: { request: { action: "load" | "cancel" }; reply: null };
+}
+
+export interface Finished {
+  trace: Trace;
+  /** The document's own bytes, for download and replay. */
+  json: string;
+  /** Effects answered from an earlier trace. */
+  served: number;
+}
+
+export type Kind = keyof Calls;
+export type RequestOf<K extends Kind> = Calls[K]["request"];
+export type ReplyOf<K extends Kind> = Calls[K]["reply"];
+
+export type Request = { [K in Kind]: { id: number; kind: K; body: RequestOf<K> } }[Kind];
+export type Answer =
+  | { [K in Kind]: { id: number; kind: K; ok: ReplyOf<K> } }[Kind]
+  | { id: number; kind: Kind; error: ErrorBody };
+
+export interface IndexProgress {
+  received: number;
+  total: number;
+  part: "none" | "lexical" | "all";
+  info: IndexInfo | null;
+  error: ErrorBody | null;
+}
+
+export type ModelState = "waiting" | "loading" | "starting" | "ready" | "cancelled" | "failed" | "unsupported";
+
+export interface ModelProgress {
+  role: "embedder" | "reranker";
+  state: ModelState;
+  received: number;
+  total: number;
+  /** Why it failed or cannot run. */
+  message: string;
+}
+
+export type WorkerEvent =
+  | { event: "index"; progress: IndexProgress }
+  | { event: "models"; models: ModelProgress[]; threads: number; kept: boolean }
+  | { event: "run"; trace: Trace };
+
+export type FromWorker = Answer | WorkerEvent;

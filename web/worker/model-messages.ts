@@ -1,0 +1,22 @@
+// The messages between the engine worker and the model worker. Models run in a worker of their own, since scoring blocks
+// its thread for a second or more and passages must keep appearing while somebody types.
+
+import type { TokenPair } from "../engine/boundary.ts";
+import type { ModelProgress } from "./messages.ts";
+import type { Site } from "./site.ts";
+
+export interface ModelCalls {
+  /** Downloads (or takes from the browser's store) and starts each model in turn. Progress comes as events. */
+  load: { request: { models: Site["models"]; ort: Site["ort"]; threads: number; storage: boolean }; reply: null };
+  embed: { request: { ids: number[] }; reply: { vector: Float32Array; ms: number } };
+  /** With a budget, stops after so many milliseconds: logits of the first pairs. */
+  score: { request: { pairs: TokenPair[]; budget_ms: number }; reply: { logits: Float32Array; ms: number } };
+}
+
+export type ModelKind = keyof ModelCalls;
+export type ModelRequest = { [K in ModelKind]: { id: number; kind: K; body: ModelCalls[K]["request"] } }[ModelKind];
+export type ModelAnswer =
+  | { [K in ModelKind]: { id: number; kind: K; ok: ModelCalls[K]["reply"] } }[ModelKind]
+  | { id: number; kind: ModelKind; error: string };
+export type ModelEvent = { event: "progress"; progress: ModelProgress } | { event: "threads"; threads: number };
+export type FromModelWorker = ModelAnswer | ModelEvent;

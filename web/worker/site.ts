@@ -1,0 +1,45 @@
+// What the build wrote about the site it made: every file that the page loads later, by its hashed name. It stands in the
+// page itself (<meta name="polygraph-site">), so a page never meets files of another version.
+
+export interface ModelFile {
+  role: "embedder" | "reranker";
+  name: string;
+  url: string;
+  sha256: string;
+  bytes: number;
+}
+
+export interface Site {
+  /** Digest over all files of the shell; the service worker's version. */
+  version: string;
+  engine: string;
+  engine_wasm: string;
+  /** Built without SIMD, for browsers that have none. */
+  engine_baseline: string;
+  engine_baseline_wasm: string;
+  engine_worker: string;
+  model_worker: string;
+  /** onnxruntime-web's loader and WebAssembly. */
+  ort: { mjs: string; wasm: string };
+  index: { url: string; bytes: number; digest: string; built_at: string };
+  models: ModelFile[];
+  examples: string;
+}
+
+/** The same with absolute URLs: a worker resolves against its own address otherwise. */
+export function resolveSite(site: Site, base: string): Site {
+  const at = (url: string): string => new URL(url, base).href;
+  return {
+    ...site,
+    engine: at(site.engine),
+    engine_wasm: at(site.engine_wasm),
+    engine_baseline: at(site.engine_baseline),
+    engine_baseline_wasm: at(site.engine_baseline_wasm),
+    engine_worker: at(site.engine_worker),
+    model_worker: at(site.model_worker),
+    ort: { mjs: at(site.ort.mjs), wasm: at(site.ort.wasm) },
+    index: { ...site.index, url: at(site.index.url) },
+    models: site.models.map((model) => ({ ...model, url: at(model.url) })),
+    examples: at(site.examples),
+  };
+}
