@@ -49,21 +49,30 @@ std::vector<QueryTerm> with_joined_forms(const index::Index& index, std::vector<
   return out;
 }
 
+WeightedFrequency::WeightedFrequency(const index::Index& index, const Bm25fParameters& parameters)
+    : index_(&index), parameters_(parameters) {
+  for (std::size_t f = 0; f < field_count; ++f) mean_[f] = index.mean_field_length(static_cast<Field>(f));
+}
+
+double WeightedFrequency::operator()(const index::Posting& posting) const noexcept {
+  double sum = 0;
+  for (std::size_t f = 0; f < field_count; ++f) {
+    if (posting.tf[f] == 0) continue;  // a field that is empty everywhere has mean length 0: nothing to divide by
+    const double length = index_->field_length(posting.chunk, static_cast<Field>(f));
+    const double b = parameters_.b[f];
+    sum += parameters_.weight[f] * static_cast<double>(posting.tf[f]) / (1.0 - b + b * length / mean_[f]);
+  }
+  return sum;
+}
+
 std::vector<double> bm25f_scores(const index::Index& index, std::span<const QueryTerm> terms, const Bm25fParameters& parameters) {
   std::vector<double> scores(index.chunks(), 0.0);
-  double mean[field_count];
-  for (std::size_t f = 0; f < field_count; ++f) mean[f] = index.mean_field_length(static_cast<Field>(f));
+  const WeightedFrequency frequency(index, parameters);
   for (const QueryTerm& term : terms) {
     if (!term.no) continue;
     auto cursor = index.postings(*term.no);
     while (const auto posting = cursor.next()) {
-      double tf = 0;
-      for (std::size_t f = 0; f < field_count; ++f) {
-        if (posting->tf[f] == 0) continue;  // a field that is empty everywhere has mean length 0: nothing to divide by
-        const double length = index.field_length(posting->chunk, static_cast<Field>(f));
-        const double b = parameters.b[f];
-        tf += parameters.weight[f] * static_cast<double>(posting->tf[f]) / (1.0 - b + b * length / mean[f]);
-      }
+      const double tf = frequency(*posting);
       scores[posting->chunk] += term.idf * tf * (parameters.k1 + 1.0) / (tf + parameters.k1);
     }
   }

@@ -35,8 +35,20 @@ struct Bm25fParameters {
   double b[index::field_count] = {0.75, 0.5, 0.5};
 };
 
-/// One score per chunk: per distinct term idf * tf * (k1 + 1) / (tf + k1), where tf is the sum over fields of
-/// weight * tf / (1 - b + b * length / mean length) (Robertson, Zaragoza, Taylor, CIKM 2004). 0 where no term occurs.
+/// How often a term occurs in a chunk, over all fields: the sum of weight * tf / (1 - b + b * length / mean length).
+class WeightedFrequency {
+ public:
+  explicit WeightedFrequency(const index::Index& index, const Bm25fParameters& parameters = {});
+  double operator()(const index::Posting& posting) const noexcept;
+
+ private:
+  const index::Index* index_;
+  Bm25fParameters parameters_;
+  double mean_[index::field_count];
+};
+
+/// One score per chunk: per distinct term idf * tf * (k1 + 1) / (tf + k1), where tf is
+/// its WeightedFrequency (Robertson, Zaragoza, Taylor, CIKM 2004). 0 where no term occurs.
 /// Terms are summed in their order here.
 std::vector<double> bm25f_scores(const index::Index& index, std::span<const QueryTerm> terms, const Bm25fParameters& parameters = {});
 
