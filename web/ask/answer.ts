@@ -3,7 +3,7 @@
 import type { Chunk, Range } from "../engine/boundary.ts";
 import { slice } from "../engine/codepoints.ts";
 import { lastStep, type Citation, type Trace } from "../engine/trace.ts";
-import { fill, h, pageLink, type Child } from "./dom.ts";
+import { fill, h, pageLink, webAddress, type Child } from "./dom.ts";
 import { asMarkdown, numberCitations, renderMarkdown, type AnswerMarkdown } from "./markdown.ts";
 import { excerpt, passage } from "./marked-text.ts";
 import type { Popover } from "./popover.ts";
@@ -90,7 +90,7 @@ function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActio
     body,
     sources(run, trace, answer, popover),
     h("p", { class: "actions" },
-      h("button", { type: "button", on: { click: () => actions.copy(asMarkdown(run.question, answer, (id) => sourceOf(run, trace, id)), "Answer") } }, "Copy as Markdown")),
+      h("button", { type: "button", on: { click: () => actions.copy(asMarkdown(run.question, answer, (id) => linkOf(run, trace, id)), "Answer") } }, "Copy as Markdown")),
     withoutStages(trace, actions),
   ];
 }
@@ -99,6 +99,13 @@ function sourceOf(run: Run, trace: Trace, id: string): { title: string; url: str
   const chunk = run.chunks.get(id);
   const citation = trace.citations.find((c) => c.chunk_id === id);
   return { title: chunk ? path(chunk.title, chunk.heading_path) : (citation?.title ?? id), url: chunk?.url ?? citation?.url ?? "" };
+}
+
+/** The same with an address that holds outside this page; empty where there is none. */
+function linkOf(run: Run, trace: Trace, id: string): { title: string; href: string } {
+  const { title, url } = sourceOf(run, trace, id);
+  const href = url && webAddress(url);
+  return { title, href: href ? new URL(href, document.baseURI).href : "" };
 }
 
 function citationLink(number: number, citation: Citation | undefined, trace: Trace, chunk: Chunk | null, popover: Popover): HTMLElement {

@@ -37,17 +37,13 @@ export function renderMarkdown({ source, ids }: AnswerMarkdown, cite: CitationBu
   return fragment;
 }
 
-/** The answer as Markdown for elsewhere: citations as numbered links, their pages listed below. */
+/** The answer as Markdown for elsewhere: citations as numbered links, their pages listed below. An empty `href` is no link. */
 export function asMarkdown(
   question: string,
   { source, ids }: AnswerMarkdown,
-  page: (id: string) => { title: string; url: string },
+  page: (id: string) => { title: string; href: string },
 ): string {
-  const target = (id: string): string => {
-    const { url } = page(id);
-    const href = url && webAddress(url);
-    return href ? new URL(href, document.baseURI).href.replace(/[()]/g, encodeURIComponent) : "";
-  };
+  const target = (id: string): string => page(id).href.replace(/[()\s]/g, (unit) => `%${unit.charCodeAt(0).toString(16)}`);
   const text = source.replace(citationMark, (_, number: string) => {
     const href = target(ids[Number(number) - 1] ?? "");
     return href ? `[[${number}]](${href})` : `[${number}]`;

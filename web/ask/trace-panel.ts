@@ -1,6 +1,6 @@
 // The trace beside the answer, filled while the run goes on: each step with its decision and its time as a bar on one scale.
 
-import { features, type RecordedEffect, type Step, type Trace } from "../engine/trace.ts";
+import type { RecordedEffect, Step, Trace } from "../engine/trace.ts";
 import { summary, totals } from "./answer.ts";
 import { candidateTable } from "./candidates.ts";
 import { fill, h, type Child } from "./dom.ts";
@@ -111,7 +111,7 @@ export class TracePanel {
       }
       case "grade_context": {
         const { relevant, unsure, probability, reason, relevant_chunk_ids, dropped_ids } = step.data;
-        const values = features(step.data);
+        const values = Object.entries(step.data.features ?? {});
         return [
           h("p", null,
             h("strong", null, relevant ? (unsure ? "Perhaps relevant" : "Relevant") : "Not relevant"),

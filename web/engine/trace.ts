@@ -31,7 +31,8 @@ export interface GradeData {
   dropped_ids: string[];
   probability?: number | null;
   unsure?: boolean;
-  features?: Record<string, number> | { name: string; value: number }[] | [string, number][];
+  /** What an extractive verdict rests on, in the engine's order. */
+  features?: Record<string, number>;
 }
 
 export interface RewriteData {
@@ -44,13 +45,15 @@ export interface RewriteData {
 export interface GenerateData {
   context_ids: string[];
   cited_ids: string[];
+  /** Cited by the draft but not in its context: taken out. */
+  dropped_ids?: string[];
   declined: boolean;
   draft?: string;
 }
 
 export interface RefuseData {
   reason: string;
-  last_grader_reason: string;
+  last_grader_reason: string | null;
   closest: { title: string; url: string }[];
 }
 
@@ -136,12 +139,4 @@ export function lastStep<N extends Node>(trace: Trace, node: N): Extract<Step, {
     if (step?.node === node) return step as Extract<Step, { node: N }>;
   }
   return undefined;
-}
-
-/** The grader's features as pairs, in the engine's order. */
-export function features(data: GradeData): [name: string, value: number][] {
-  const given = data.features;
-  if (!given) return [];
-  if (!Array.isArray(given)) return Object.entries(given);
-  return given.map((f) => (Array.isArray(f) ? [f[0], f[1]] : [f.name, f.value]));
 }

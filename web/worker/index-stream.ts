@@ -17,7 +17,12 @@ export interface IndexStage {
 }
 
 /** Resolves when the whole file is open. Throws EngineError: `io` (the network), or what the engine says of the file. */
-export async function streamIndex(engine: Engine, file: Site["index"], onStage: (stage: IndexStage) => void): Promise<void> {
+export async function streamIndex(
+  engine: Engine,
+  file: Site["index"],
+  onStage: (stage: IndexStage) => void,
+  pauseMs = firstPauseMs,
+): Promise<void> {
   engine.reserve(file.bytes);
   const stage: IndexStage = { received: 0, part: "none", info: null };
   let lexicalBytes: number | undefined;
@@ -49,7 +54,7 @@ export async function streamIndex(engine: Engine, file: Site["index"], onStage: 
     if (fruitless >= maxFruitlessAttempts) {
       throw new EngineError({ code: "io", message: `The index could not be loaded: ${problem}.`, field: file.url });
     }
-    await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** fruitless));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs * 2 ** fruitless));
   }
 
   stage.info = engine.openAll(stage.received);
