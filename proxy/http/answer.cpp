@@ -1,0 +1,82 @@
+#include "proxy/http/answer.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace polygraph::http {
+
+OpenFile::~OpenFile() { ::close(descriptor_); }
+
+std::uint64_t Answer::body_bytes() const {
+  struct Length {
+    std::uint64_t operator()(const std::string& text) const { return text.size(); }
+    std::uint64_t operator()(const SharedBytes& part) const { return part.length; }
+    std::uint64_t operator()(const FileBytes& part) const { return part.length; }
+  };
+  return std::visit(Length{}, body);
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      // Bytes beyond ASCII may not be UTF-8; written as their Latin-1 code points they always make valid JSON.
+      out += "\\u00";
+      out += hex[byte >> 4];
+      out += hex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+Answer json_answer(unsigned status, std::string body) {
+  Answer answer;
+  answer.status = status;
+  answer.fields = "Content-Type: application/json\r\nCache-Control: no-store\r\n";
+  answer.body = std::move(body);
+  return answer;
+}
+
+Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after) {
+  std::string body = "{\"error\":{\"code\":";
+  append_json_string(body, refusal.code);
+  body += ",\"message\":";
+  append_json_string(body, refusal.message);
+  if (retry_after) body += ",\"retry_after\":" + std::to_string(*retry_after);
+  body += "}}\n";
+  Answer answer = json_answer(refusal.status, std::move(body));
+  if (retry_after) answer.fields += "Retry-After: " + std::to_string(*retry_after) + "\r\n";
+  answer.error = refusal.code;
+  return answer;
+}
+
+std::string security_fields(std::string_view connect_endpoints) {
+  std::string fields =
+      "X-Content-Type-Options: nosniff\r\n"
+      "Referrer-Policy: no-referrer\r\n"
+      // The three that make a page cross-origin isolated, without which it gets no shared memory and so no threads.
+      "Cross-Origin-Opener-Policy: same-origin\r\n"
+      "Cross-Origin-Embedder-Policy: require-corp\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\n"
+      "Permissions-Policy: camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()\r\n"
+      "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+      "connect-src 'self'";
+  if (!connect_endpoints.empty()) {
+    fields += ' ';
+    fields += connect_endpoints;
+  }
+  fields +=
+      "; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+      "form-action 'none'\r\n";
+  return fields;
+}
+
+}  // namespace polygraph::http

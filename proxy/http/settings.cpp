@@ -1,0 +1,142 @@
+#include "proxy/http/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+
+namespace polygraph::http {
+namespace {
+
+/// A day: a deadline past it is a typing error, and far from overflowing a clock.
+constexpr std::uint64_t max_milliseconds = 24ULL * 60 * 60 * 1000;
+constexpr std::uint64_t max_count = 1'000'000;
+constexpr std::uint64_t max_bytes = 1ULL << 30;
+
+struct NumberSetting {
+  std::string_view name;
+  std::uint64_t min, max;
+  void (*apply)(Settings&, std::uint64_t);
+};
+
+template <auto Member>
+void set_number(Settings& settings, std::uint64_t value) {
+  settings.limits.*Member = static_cast<std::remove_reference_t<decltype(settings.limits.*Member)>>(value);
+}
+template <auto Member>
+void set_time(Settings& settings, std::uint64_t value) {
+  settings.limits.*Member = Milliseconds(static_cast<Milliseconds::rep>(value));
+}
+
+constexpr std::array numbers = {
+    NumberSetting{"MAX_TARGET_BYTES", 16, max_bytes, set_number<&Limits::max_target_bytes>},
+    NumberSetting{"MAX_HEADER_BYTES", 64, max_bytes, set_number<&Limits::max_header_bytes>},
+    NumberSetting{"MAX_HEADERS", 1, max_count, set_number<&Limits::max_headers>},
+    NumberSetting{"MAX_BODY_BYTES", 0, max_bytes, set_number<&Limits::max_body_bytes>},
+    NumberSetting{"MAX_CONNECTIONS", 1, max_count, set_number<&Limits::max_connections>},
+    NumberSetting{"IDLE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::idle_timeout>},
+    NumberSetting{"HEADER_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::header_timeout>},
+    NumberSetting{"BODY_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::body_timeout>},
+    NumberSetting{"WRITE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::write_timeout>},
+    NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>},
+    NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>},
+};
+constexpr std::string_view endpoints_name = "CONNECT_ENDPOINTS";
+
+std::optional<Error> apply_number(const NumberSetting& setting, std::string_view text, Settings& settings) {
+  std::uint64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && value >= setting.min && value <= setting.max) {
+    setting.apply(settings, value);
+    return std::nullopt;
+  }
+  return Error{ErrorCode::invalid_argument,
+               std::string(setting.name) + " is \"" + std::string(text) + "\": it must be a whole number from " +
+                   std::to_string(setting.min) + " to " + std::to_string(setting.max),
+               std::string(setting.name)};
+}
+
+std::optional<Error> apply_endpoints(std::string_view text, Settings& settings) {
+  settings.connect_endpoints.clear();
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    auto origin = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    while (!origin.empty() && origin.front() == ' ') origin.remove_prefix(1);
+    while (!origin.empty() && origin.back() == ' ') origin.remove_suffix(1);
+    if (origin.empty()) continue;
+    if (!is_origin(origin)) {
+      return Error{ErrorCode::invalid_argument,
+                   std::string(endpoints_name) + " holds \"" + std::string(origin) +
+                       "\": list exact origins such as https://api.example.org, with commas between them",
+                   std::string(endpoints_name)};
+    }
+    settings.connect_endpoints.emplace_back(origin);
+  }
+  return std::nullopt;
+}
+
+/// nullopt when applied; an error otherwise. An unknown name is an error too.
+std::optional<Error> apply(std::string_view name, std::string_view value, Settings& settings) {
+  const auto number = std::find_if(numbers.begin(), numbers.end(), [&](const NumberSetting& n) { return n.name == name; });
+  if (number != numbers.end()) return apply_number(*number, value, settings);
+  if (name == endpoints_name) return apply_endpoints(value, settings);
+  std::string known;
+  for (const auto& setting : numbers) known += std::string(setting.name) + ", ";
+  return Error{ErrorCode::invalid_argument,
+               "there is no setting \"" + std::string(name) + "\"; there are " + known + std::string(endpoints_name),
+               std::string(name)};
+}
+
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+}  // namespace
+
+bool is_origin(std::string_view text) noexcept {
+  if (text.substr(0, 8) == "https://") text.remove_prefix(8);
+  else if (text.substr(0, 7) == "http://") text.remove_prefix(7);
+  else return false;
+  std::string_view port;
+  if (!text.empty() && text.front() == '[') {
+    const auto close = text.find(']');
+    if (close == std::string_view::npos || close < 3) return false;
+    for (const char c : text.substr(1, close - 1)) {
+      if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f') && !(c >= 'A' && c <= 'F') && c != ':' && c != '.') return false;
+    }
+    port = text.substr(close + 1);
+  } else {
+    const auto colon = text.find(':');
+    const auto host = text.substr(0, colon);
+    // No `*`: an origin that is listed is one origin.
+    if (host.empty() || !std::all_of(host.begin(), host.end(), [](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; })) return false;
+    port = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
+  }
+  if (port.empty()) return true;
+  unsigned number = 0;
+  const auto read = std::from_chars(port.data() + 1, port.data() + port.size(), number);
+  return port.front() == ':' && port.size() > 1 && read.ec == std::errc() && read.ptr == port.data() + port.size() && number >= 1 &&
+         number <= 65535;
+}
+
+Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides) {
+  Settings settings;
+  const auto from_environment = [&](std::string_view name) -> std::optional<Error> {
+    const auto value = environment("PROXY_" + std::string(name));
+    return value ? apply(name, *value, settings) : std::nullopt;
+  };
+  for (const auto& number : numbers) {
+    if (auto error = from_environment(number.name)) return tl::unexpected(std::move(*error));
+  }
+  if (auto error = from_environment(endpoints_name)) return tl::unexpected(std::move(*error));
+  for (const auto& setting : overrides) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos) return fail(ErrorCode::invalid_argument, "--set takes NAME=VALUE, not \"" + setting + "\"", "--set");
+    if (auto error = apply(std::string_view(setting).substr(0, equals), std::string_view(setting).substr(equals + 1), settings)) {
+      return tl::unexpected(std::move(*error));
+    }
+  }
+  return settings;
+}
+
+}  // namespace polygraph::http

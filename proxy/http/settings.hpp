@@ -1,0 +1,30 @@
+// The server's settings: `PROXY_NAME` in the environment, or `--set NAME=VALUE`, which wins.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proxy/http/limits.hpp"
+#include "wasm/error.hpp"
+
+namespace polygraph::http {
+
+struct Settings {
+  Limits limits;
+  std::vector<std::string> connect_endpoints;  ///< exact origins that the page may connect to besides its own
+};
+
+/// Looks an environment variable up by name. Injected, so that a test needs no environment.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// `overrides` are `NAME=VALUE`. Fails with invalid_argument and the setting's name as the field for an unknown name, a
+/// number that is none or out of range, an endpoint that is not an exact origin.
+Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides);
+
+/// Scheme `http` or `https`, host, optional port, and nothing else: what may stand in a security policy as it is.
+bool is_origin(std::string_view text) noexcept;
+
+}  // namespace polygraph::http
