@@ -210,6 +210,7 @@ class Scanner {
   }
 
   void emit_run(Slice run) {
+    if (english_ && is_stop_word(folded(run))) return;
     emit(run, true);
     bool connected = false;
     for (std::size_t i = run.first; i < run.last && !connected; ++i) connected = run_[i].kind == Kind::connector;
