@@ -401,7 +401,7 @@ store.watch((s) => [s.problem], (problem) => {
 async function begin(): Promise<void> {
   const found = await capabilities();
   store.update({ capabilities: found });
-  void examplesView(byId("start"), site.examples, addressOf);
+  void examplesView(byId("examples"), site.examples, addressOf);
   if (!found.webassembly) {
     const message = "This browser runs no WebAssembly, which the search engine of this page is made of. A current Firefox, Chrome, Edge or Safari runs it; some have it switched off in a strict security mode.";
     store.update({ problem: { code: "unsupported", message }, offline: { ...store.state.offline, state: "unsupported", message: "the page cannot run here" } });

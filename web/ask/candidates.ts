@@ -48,10 +48,10 @@ function row(candidate: Candidate, handedOn: boolean, kept: boolean, chunk: Chun
   const link = pageLink(chunk?.url ?? "", { class: "candidate" }, title);
   if (link.tagName !== "A") link.tabIndex = 0;
   popover.attach(link, () => preview(chunk, undefined, candidate.id));
-  const status = kept ? "kept by the grader" : handedOn ? "handed on" : "";
+  const status = kept ? h("span", { class: "mark-kept" }, "kept") : handedOn && h("span", { class: "sr-only" }, " handed on");
   return h("tr", { "data-id": candidate.id, class: kept ? "kept" : handedOn ? "handed-on" : null },
     h("td", { class: "rank" }, String(candidate.rank)),
-    h("td", { class: "what" }, link, status && h("span", { class: "mark-kept" }, kept ? "kept" : h("span", { class: "sr-only" }, status))),
+    h("td", { class: "what" }, link, status),
     stages.map(({ name }) => cell(candidate, name)));
 }
 

@@ -82,5 +82,15 @@ export function excerpt(text: string, marks: readonly Range[], length = 180): (N
     const space = text.slice(0, to).search(/\s\S*$/);
     if (space > from + length / 2) to = space;
   }
-  return [from > 0 ? "… " : "", ...markUtf16(text, ranges, from, to), to < text.length ? " …" : ""];
+  const nodes = markUtf16(text, ranges, from, to).map((node) => (typeof node === "string" ? withoutMarkup(node) : node));
+  return [from > 0 ? "… " : "", ...nodes, to < text.length ? " …" : ""];
+}
+
+/** In a line or two, Markdown's own characters only cost room. */
+function withoutMarkup(text: string): string {
+  return text
+    .replace(/^\s*(`{3,}|~{3,}).*$/gm, "")
+    .replace(/^\s*#{1,6} /gm, "")
+    .replace(/\|[-:| ]{3,}\|/g, "")
+    .replace(/[`|]|\*\*/g, "");
 }

@@ -22,11 +22,19 @@ export interface ReplayVerdict {
   message: string;
 }
 
+/** The shortest bar that can be seen, as a share of the scale. */
+const leastBar = 0.006;
+
+/** A search that was followed by another one is history: its table opens on request. */
+function openAtFirst(step: Step, trace: Trace): boolean {
+  return step.node !== "retrieve" || !trace.steps.some((later) => later.n > step.n && later.node === "retrieve");
+}
+
 export class TracePanel {
   readonly #root: HTMLElement;
   readonly #popover: Popover;
   readonly #actions: TraceActions;
-  readonly #closed = new Set<number>();
+  readonly #toggled = new Map<number, boolean>();
   readonly #full = new Set<number>();
   #shown: { question: string; startedAt: string } | null = null;
 
@@ -41,7 +49,7 @@ export class TracePanel {
     this.#root.hidden = !trace;
     if (!run || !trace) return;
     if (this.#shown?.question !== trace.question || this.#shown.startedAt !== trace.started_at) {
-      this.#closed.clear();
+      this.#toggled.clear();
       this.#full.clear();
       this.#shown = { question: trace.question, startedAt: trace.started_at };
     }
@@ -68,9 +76,10 @@ export class TracePanel {
     const end = Math.max(trace.totals.ms, ...trace.steps.map((s) => s.started_ms + s.ms), 1);
     const bar = h("span", { class: "bar", "aria-hidden": "true" }, h("span"));
     const inner = bar.firstElementChild as HTMLElement;
-    inner.style.left = `${(100 * step.started_ms) / end}%`;
-    inner.style.width = `${Math.max(0.6, (100 * step.ms) / end)}%`;
-    const details = h("details", { open: !this.#closed.has(step.n) },
+    const width = Math.max(leastBar, step.ms / end);
+    inner.style.left = `${100 * Math.min(step.started_ms / end, 1 - width)}%`;
+    inner.style.width = `${100 * width}%`;
+    const details = h("details", { open: this.#toggled.get(step.n) ?? openAtFirst(step, trace) },
       h("summary", { "data-key": `step-${step.n}` },
         h("span", { class: "step-n" }, String(step.n)),
         h("span", { class: "step-name" }, nodeNames[step.node] ?? step.node),
@@ -79,8 +88,7 @@ export class TracePanel {
         bar),
       h("div", { class: "step-body" }, this.#body(step, run), this.#foot(step, run)));
     details.addEventListener("toggle", () => {
-      if (details.open) this.#closed.delete(step.n);
-      else this.#closed.add(step.n);
+      if (details.open !== openAtFirst(step, trace) || this.#toggled.has(step.n)) this.#toggled.set(step.n, details.open);
     });
     return h("li", { class: `step ${step.node}` }, details);
   }

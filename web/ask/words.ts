@@ -16,7 +16,7 @@ export function duration(ms: number): string {
 }
 
 export const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 10e6 ? 1 : 0);
-export const score = (value: number): string => (Math.abs(value) >= 10 ? fixed2 : fixed3).format(value);
+export const score = (value: number): string => (Math.abs(value) >= 10 ? fixed2 : fixed3).format(value).replace("-", "\u2212");
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 export const nodeNames: Record<Node, string> = {

@@ -1,9 +1,11 @@
 // What this browser can do, found out on the page and handed to the workers, with a sentence for each thing that is missing.
 
+import { threadsHere } from "../models/web.ts";
+
 export interface Capabilities {
   webassembly: boolean;
   simd: boolean;
-  /** The page is cross-origin isolated: more than one thread can share memory. */
+  /** More than one needs shared memory, so a page that is cross-origin isolated. */
   threads: number;
   /** Files can be kept in the browser. */
   storage: boolean;
@@ -14,18 +16,12 @@ const simdModule = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
 ]);
 
-/** More than four threads gain nothing for passages of 256 tokens and take the machine from everybody else. */
-const maxThreads = 4;
-
 export async function capabilities(): Promise<Capabilities> {
   const webassembly = typeof WebAssembly === "object" && typeof WebAssembly.validate === "function";
   return {
     webassembly,
     simd: webassembly && WebAssembly.validate(simdModule),
-    threads:
-      typeof SharedArrayBuffer === "function" && globalThis.crossOriginIsolated
-        ? Math.max(1, Math.min(maxThreads, navigator.hardwareConcurrency || 1))
-        : 1,
+    threads: threadsHere(),
     storage: await canStore(),
   };
 }

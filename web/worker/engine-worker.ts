@@ -118,6 +118,7 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
   });
   opened = { engine, models, whole };
   const info = await first;
+  models.checkAgainst(info.metadata);
   return { info, presets: engine.presets() };
 }
 

@@ -8,6 +8,8 @@ import type { Site } from "./site.ts";
 export interface ModelCalls {
   /** Downloads (or takes from the browser's store) and starts each model in turn. Progress comes as events. */
   load: { request: { models: Site["models"]; ort: Site["ort"]; threads: number; storage: boolean }; reply: null };
+  /** Ends what is being downloaded. Parts that arrived are kept and the next load goes on from there. */
+  cancel: { request: null; reply: null };
   embed: { request: { ids: number[] }; reply: { vector: Float32Array; ms: number } };
   /** With a budget, stops after so many milliseconds: logits of the first pairs. */
   score: { request: { pairs: TokenPair[]; budget_ms: number }; reply: { logits: Float32Array; ms: number } };

@@ -1,7 +1,7 @@
 // The engine worker's end of the model worker: starts it, follows its progress, ends it on request, and says of each model
 // whether it can be asked and, if not, why.
 
-import type { EffectResult, TokenPair } from "../engine/boundary.ts";
+import type { EffectResult, IndexMetadata, TokenPair } from "../engine/boundary.ts";
 import { encodeFloats } from "../engine/base64.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ModelProgress } from "./messages.ts";
@@ -65,6 +65,15 @@ export class Models {
     }
   }
 
+  /** Vectors of two embedders cannot be compared: the index names the one it was built with. */
+  checkAgainst(metadata: IndexMetadata): void {
+    const wanted = metadata.embedder;
+    const ours = this.#site.models.find((model) => model.role === "embedder");
+    if (!ours || !wanted.sha256 || wanted.sha256 === ours.sha256) return;
+    const message = `the index was built with ${wanted.name} (${wanted.sha256.slice(0, 12)}), this site carries ${ours.name} (${ours.sha256.slice(0, 12)})`;
+    this.#set("embedder", { state: "unsupported", message });
+  }
+
   load(): void {
     const wanted = this.#site.models.filter(({ role }) => {
       const state = this.#progress.get(role)?.state;
@@ -72,21 +81,15 @@ export class Models {
     });
     if (wanted.length === 0) return;
     this.#worker ??= this.#start();
-    for (const { role } of wanted) this.#set(role, { state: "waiting", message: "" });
+    for (const { role } of wanted) this.#set(role, { state: "loading", message: "" });
     const { ort } = this.#site;
     const { threads, storage } = this.#capabilities;
     this.#call("load", { models: wanted, ort, threads, storage }).catch((error: Error) => this.#fail(error.message));
   }
 
-  /** Stops what is loading. Whole pieces that arrived are kept and taken up again by the next load. */
+  /** Stops what is loading; models that are ready stay. */
   cancel(): void {
-    const loaded = this.progress.filter((model) => model.state === "ready").map((model) => model.role);
-    if (loaded.length === this.#progress.size) return;
-    this.#worker?.terminate();
-    this.#worker = undefined;
-    for (const waiting of this.#waiting.values()) waiting.reject(new Error("loading the models was cancelled"));
-    this.#waiting.clear();
-    for (const role of this.#progress.keys()) this.#set(role, { state: "cancelled", message: "" });
+    void this.#call("cancel", null).catch(() => undefined);
   }
 
   async embed(ids: number[]): Promise<EffectResult> {

@@ -1,0 +1,115 @@
+// The page over a network and in browsers that do not do what they should: each case is a clear message or a smaller mode
+// that works.
+
+import { answerable, ask, expect, lexicalReady, modelsReady, siteFolder, StaticServer, test } from "./site.ts";
+
+let server: StaticServer;
+let site: string;
+
+test.beforeEach(async () => {
+  server = new StaticServer(siteFolder);
+  site = await server.start();
+});
+test.afterEach(async () => {
+  await server.stop();
+});
+
+const models = (page: import("@playwright/test").Page) => page.locator('[data-item="models"]');
+
+test("loading the models can be cancelled, and taken up again", async ({ page }) => {
+  server.faults = [{ path: /\.onnx$/, rate: 4_000_000, times: 1 }];
+  await page.goto(site);
+  await expect(models(page).getByRole("progressbar")).toBeVisible();
+  await expect(models(page)).toContainText(/[1-9]\d* of 68 MB/);
+  await models(page).getByRole("button", { name: "Cancel" }).click();
+  await expect(models(page)).toContainText("not loaded");
+  await ask(page, answerable);
+  await expect(page.locator(".stages-missing")).toContainText("cancelled");
+  await models(page).getByRole("button", { name: "Load" }).click();
+  await modelsReady(page);
+});
+
+test("a model that breaks off half-way goes on where it stopped", async ({ page }) => {
+  server.faults = [{ path: /embedder.*\.onnx$/, cutAfter: 15_000_000, times: 1 }];
+  await page.goto(site);
+  await modelsReady(page);
+  const embedder = server.requests.filter((request) => request.includes("embedder"));
+  expect(embedder.length).toBe(2);
+  expect(embedder[1]).toMatch(/bytes=1\d{7}-/);
+});
+
+test("an index that breaks off half-way goes on where it stopped", async ({ page, faults }) => {
+  server.faults = [{ path: /\.polygraph$/, cutAfter: 400_000, times: 1 }];
+  await page.goto(site);
+  await lexicalReady(page);
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", /answered|refused/);
+  expect(server.requests.filter((request) => /polygraph bytes=[1-9]/.test(request))).toHaveLength(1);
+  // Chromium itself reports the connection that was cut.
+  faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("net::ERR")));
+});
+
+test("models that the server does not have leave a page that answers from words, and says why", async ({ page, faults }) => {
+  server.faults = [{ path: /\.onnx$/, status: 404 }];
+  await page.goto(site);
+  await expect(models(page)).toContainText("404");
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", /answered|refused/);
+  faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("404")));
+});
+
+test("an index that cannot be loaded is said, with the address", async ({ page, faults }) => {
+  server.faults = [{ path: /\.polygraph$/, status: 404 }];
+  await page.goto(site);
+  await expect(page.locator("#problem")).toContainText("The index could not be loaded: the server answered 404", { timeout: 30_000 });
+  faults.length = 0;
+});
+
+test("without WebAssembly the page says what it needs", async ({ page }) => {
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, "WebAssembly"));
+  await page.goto(site);
+  await expect(page.locator("#problem")).toContainText("WebAssembly");
+  await expect(page.getByRole("textbox", { name: "Question" })).toBeDisabled();
+});
+
+test("without SIMD the page answers from words with the baseline engine", async ({ page }) => {
+  await page.addInitScript(() => {
+    WebAssembly.validate = () => false;
+  });
+  await page.goto(site);
+  await lexicalReady(page);
+  await expect(models(page)).toContainText("no WebAssembly SIMD");
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", /answered|refused/);
+  expect(server.requests.some((request) => request.includes("engine-baseline"))).toBe(true);
+});
+
+test("without Cache Storage everything works, and the page says that nothing is kept", async ({ page }) => {
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, "caches"));
+  await page.goto(site);
+  await modelsReady(page);
+  await expect(page.locator('[data-item="offline"]')).toContainText("keeps no files");
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
+});
+
+test("a server that does not isolate the page leaves it one thread, and it answers", async ({ page }) => {
+  await server.stop();
+  server = new StaticServer(siteFolder, { isolated: false });
+  await page.goto(await server.start());
+  await modelsReady(page);
+  await expect(models(page)).toContainText("1 thread");
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
+});
+
+test("the page never asks a third host", async ({ page }) => {
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(site) && !request.url().startsWith("blob:")) foreign.push(request.url());
+  });
+  await page.goto(site);
+  await modelsReady(page);
+  await ask(page, answerable);
+  expect(foreign).toEqual([]);
+});

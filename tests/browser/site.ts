@@ -1,0 +1,85 @@
+// The fixtures of the browser tests: the built site behind the program's own server, one for each worker, and a page that
+// reports every console error, uncaught exception and Content-Security-Policy violation.
+
+import { test as base, expect, type Page } from "@playwright/test";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { StaticServer } from "./static_server.ts";
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+export const siteFolder = process.env["POLYGRAPH_TEST_SITE"] ?? path.join(root, "dist/site");
+export const program = process.env["POLYGRAPH_TEST_PROGRAM"] ?? path.join(root, "build/default/cli/polygraph");
+
+/** Models of this size take a while on a busy machine with two cores. */
+export const modelsReadyMs = 120_000;
+
+interface WorkerFixtures {
+  /** Address of the site, served by `polygraph serve`. */
+  site: string;
+}
+interface TestFixtures {
+  faults: string[];
+}
+
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  site: [
+    async ({}, use) => {
+      if (!existsSync(program)) throw new Error(`${program} is missing; build it with ./polygraph build`);
+      const state = mkdtempSync(path.join(tmpdir(), "polygraph-browser-"));
+      const server = spawn(program, ["serve", "--site", siteFolder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"], cwd: state });
+      const line = await new Promise<string>((resolve, reject) => {
+        createInterface({ input: server.stdout }).once("line", resolve);
+        server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+      });
+      await use(`${(JSON.parse(line) as { listening: string }).listening}/`);
+      server.removeAllListeners("exit");
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGTERM");
+      await ended;
+    },
+    { scope: "worker" },
+  ],
+
+  /** What went wrong on the page; every test that uses the page expects it to stay empty. */
+  faults: [
+    async ({ page }, use) => {
+      const faults: string[] = [];
+      watch(page, faults);
+      await use(faults);
+      expect(faults).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export function watch(page: Page, faults: string[]): void {
+  page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(`console: ${message.text()}`);
+  });
+}
+
+export { expect, StaticServer };
+
+/** Asks and waits until the run has ended. */
+export async function ask(page: Page, question: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Question" }).fill(question);
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#answer")).not.toHaveAttribute("data-status", "running", { timeout: 60_000 });
+}
+
+export async function modelsReady(page: Page): Promise<void> {
+  await expect(page.locator('[data-item="models"]')).toContainText("Models ready", { timeout: modelsReadyMs });
+}
+
+export async function lexicalReady(page: Page): Promise<void> {
+  await expect(page.locator("#foot")).toContainText("passages", { timeout: 30_000 });
+}
+
+/** A question that the default corpus answers, and one that it does not. */
+export const answerable = "How do I limit a container's memory?";
+export const unanswerable = "How do I set up an ingress controller on GKE?";
