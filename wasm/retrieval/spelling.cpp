@@ -84,7 +84,8 @@ std::vector<TermNo> joined_forms(const index::Index& index, std::string_view wor
 
 std::vector<TermNo> one_typo_away(const index::Index& index, std::string_view word) {
   std::vector<TermNo> found;
-  if (text::code_points(word) < shortest_correctable_word) return found;
+  const std::size_t letters = text::code_points(word);
+  if (letters < shortest_correctable_word || letters > longest_correctable_word) return found;
   const bool stemmed = index.metadata().analysis == text::Analysis::english && is_alphabetic(word);
   const std::string own = stemmed ? text::stem_english(word) : std::string(word);
 

@@ -11,6 +11,8 @@ namespace polygraph::retrieval {
 
 /// Words with fewer letters are never corrected: too many of them lie one edit apart.
 inline constexpr std::size_t shortest_correctable_word = 5;
+/// Longer ones are no words; trying every edit of them would take time for nothing.
+inline constexpr std::size_t longest_correctable_word = 40;
 
 /// Whether the Damerau-Levenshtein distance (insertion, deletion, substitution, swap of neighbours) of two byte strings
 /// is at most 1.
@@ -21,7 +23,7 @@ bool within_one_edit(std::string_view a, std::string_view b) noexcept;
 std::vector<index::TermNo> joined_forms(const index::Index& index, std::string_view word);
 
 /// Terms of words one edit away from `word`, which is folded but not stemmed ("contianer"); in term order, without the
-/// term of `word` itself. Empty for words under shortest_correctable_word letters.
+/// term of `word` itself. Empty for words shorter or longer than the two limits above.
 std::vector<index::TermNo> one_typo_away(const index::Index& index, std::string_view word);
 
 }  // namespace polygraph::retrieval
