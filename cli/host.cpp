@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <deque>
+
+#include "cli/installation.hpp"
+#include "cli/model_manifest.hpp"
+#include "proxy/models/model_store.hpp"
 
 namespace polygraph::cli {
 namespace {
@@ -45,7 +50,7 @@ struct Performer {
       return;
     }
     result.value = agent::Embedding{std::move(vectors->front())};
-    result.model = worker->embedder_name();
+    result.model = worker->embedder().name;
     result.tokens.in = request.token_ids.size();
   }
 
@@ -61,7 +66,7 @@ struct Performer {
     }
     for (std::size_t i = 0; i < scores->logits.size(); ++i) result.tokens.in += request.pairs[i].token_ids.size();
     result.value = agent::Logits{std::move(scores->logits)};
-    result.model = worker->reranker_name();
+    result.model = worker->reranker().name;
   }
 
   void operator()(const agent::CompleteRequest&) {
@@ -73,12 +78,32 @@ struct Performer {
 
 }  // namespace
 
+Result<std::unique_ptr<models::ModelWorker>> Models::start() const {
+  auto manifest = model_manifest();
+  if (!manifest) return tl::unexpected(manifest.error());
+  const models::ModelStore store(settings_->home());
+  for (const auto& file : store.list(*manifest)) {
+    if (file.state == models::FileState::present) continue;
+    return fail(ErrorCode::model_unavailable, fmt::format("{} of {} is not here; get it with `polygraph models fetch`", file.file, file.model), "models");
+  }
+  auto options = store.worker_options(*manifest);
+  options.node = node_program(*settings_);
+  const auto script = settings_->get("POLYGRAPH_WORKER").value;
+  options.script = script.empty() ? distribution(*settings_) / "model-worker.mjs" : std::filesystem::path(script);
+  const std::string threads = settings_->get("POLYGRAPH_THREADS").value;
+  if (!threads.empty()) {
+    const auto [end, error] = std::from_chars(threads.data(), threads.data() + threads.size(), options.threads);
+    if (error != std::errc{} || end != threads.data() + threads.size() || options.threads < 1 || options.threads > 256) {
+      return fail(ErrorCode::invalid_argument, fmt::format("expected a number from 1 to 256, got \"{}\"", threads), "POLYGRAPH_THREADS");
+    }
+  }
+  return models::ModelWorker::start(std::move(options));
+}
+
 Result<models::ModelWorker*> Models::worker() {
   if (failed_) return tl::unexpected(*failed_);
   if (!worker_) {
-    auto started = models::ModelWorker::start(models::worker_options(settings_->home(), settings_->get("POLYGRAPH_NODE").value,
-                                                                     settings_->get("POLYGRAPH_WORKER").value,
-                                                                     settings_->get("POLYGRAPH_THREADS").value));
+    auto started = start();
     if (!started) {
       failed_ = started.error();
       return tl::unexpected(*failed_);
@@ -100,8 +125,8 @@ Result<models::ModelWorker*> Models::worker(const index::Index& index) {
                             wanted.name, wanted.sha256, sha256),
                 "metadata");
   };
-  if (auto same = check("embedder", metadata.embedder, (*started)->embedder_sha256()); !same) return tl::unexpected(same.error());
-  if (auto same = check("reranker", metadata.reranker, (*started)->reranker_sha256()); !same) return tl::unexpected(same.error());
+  if (auto same = check("embedder", metadata.embedder, (*started)->embedder().sha256); !same) return tl::unexpected(same.error());
+  if (auto same = check("reranker", metadata.reranker, (*started)->reranker().sha256); !same) return tl::unexpected(same.error());
   return started;
 }
 

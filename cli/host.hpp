@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/settings.hpp"
@@ -26,6 +27,8 @@ class Models {
   Result<models::ModelWorker*> worker();
 
  private:
+  Result<std::unique_ptr<models::ModelWorker>> start() const;
+
   const Settings* settings_;
   std::unique_ptr<models::ModelWorker> worker_;
   std::optional<Error> failed_;

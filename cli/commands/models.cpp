@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/model_manifest.hpp"
+#include "proxy/models/model_fetch.hpp"
+#include "proxy/models/model_store.hpp"
+
+namespace polygraph::cli {
+namespace {
+
+constexpr double bytes_per_megabyte = 1e6;
+
+ExitCode show(const std::vector<models::FileStatus>& files, bool json) {
+  print(json ? models::to_json(files).dump(2) + "\n" : models::to_rows(files));
+  const bool complete = std::all_of(files.begin(), files.end(), [](const auto& file) { return file.state == models::FileState::present; });
+  return complete ? ExitCode::done : ExitCode::check_failed;
+}
+
+ExitCode fetch(const models::Manifest& manifest, const models::ModelStore& store, bool json) {
+  watch_interrupts();
+  models::FetchOptions options;
+  std::unique_ptr<ProgressLine> line;
+  std::string what;
+  options.progress = [&](const models::FetchProgress& progress) {
+    if (progress.what != what || !line) {
+      line.reset();
+      what = progress.what;
+      line = std::make_unique<ProgressLine>("fetching " + what);
+    }
+    const auto megabytes = [](std::uint64_t bytes) { return static_cast<std::uint64_t>(static_cast<double>(bytes) / bytes_per_megabyte + 0.5); };
+    line->update(megabytes(progress.bytes), megabytes(progress.total), "MB");
+  };
+  options.note = [&](const std::string& note) {
+    line.reset();
+    say(printable(note));
+  };
+  options.cancelled = [] { return interrupted(); };
+  auto fetched = models::fetch(manifest, store, options);
+  line.reset();
+  if (!fetched) {
+    const ExitCode status = report(fetched.error());
+    if (interrupted()) return ExitCode::interrupted;
+    return fetched.error().code == ErrorCode::io ? status : ExitCode::model_or_network;
+  }
+  say(fetched->empty() ? std::string("all model files are here") : fmt::format("{} files fetched and verified", fetched->size()));
+  if (json) return show(store.list(manifest), true);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_models(CLI::App& program, Context& context) {
+  struct Options {
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("models", "The models this program runs: list, fetch, verify");
+  command->add_flag("--json", options->json, "JSON on stdout");
+  command->require_subcommand(0, 1);
+  command->fallthrough();
+  command->footer("Examples:\n  polygraph models\n  polygraph models fetch");
+
+  using Action = ExitCode (*)(const models::Manifest&, const models::ModelStore&, bool);
+  const auto bind = [&context, options](Action action) {
+    return [&context, options, action] {
+      auto manifest = model_manifest();
+      context.status = manifest ? action(*manifest, models::ModelStore(context.settings.home()), options->json) : report(manifest.error());
+    };
+  };
+  const Action list = [](const models::Manifest& manifest, const models::ModelStore& store, bool json) { return show(store.list(manifest), json); };
+  command->add_subcommand("list", "Which model files are here, by size")->callback(bind(list));
+  command->add_subcommand("fetch", "Download what is missing and verify it; continues where it stopped")->callback(bind(fetch));
+  command->add_subcommand("verify", "Read every file and compare its SHA-256")
+      ->callback(bind([](const models::Manifest& manifest, const models::ModelStore& store, bool json) { return show(store.verify(manifest), json); }));
+  command->callback([command, run = bind(list)] {
+    if (command->get_subcommands().empty()) run();
+  });
+}
+
+}  // namespace polygraph::cli
