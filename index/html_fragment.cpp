@@ -46,6 +46,37 @@ bool is_block(GumboTag tag) {
   }
 }
 
+/// Elements that stay open one inside the other. Gumbo and the walk over its tree recurse, so deeper HTML is not parsed; no
+/// page for people nests like this.
+constexpr int open_elements_limit = 1'000;
+
+bool nests_too_deep(std::string_view html) {
+  int open = 0;
+  for (std::size_t at = html.find('<'); at + 1 < html.size(); at = html.find('<', at + 1)) {
+    const char next = html[at + 1];
+    if (next == '/') --open;
+    if ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) ++open;
+    if (open > open_elements_limit) return true;
+  }
+  return false;
+}
+
+/// What stands between tags, for HTML that is not parsed.
+Block words_between_tags(std::string_view html) {
+  Block block;
+  bool inside = false;
+  for (const char c : html) {
+    if (c == '<') inside = true;
+    if (!inside) block.text += c;
+    if (c == '>' && inside) {
+      inside = false;
+      block.text += ' ';
+    }
+  }
+  tidy(block);
+  return block;
+}
+
 /// HTML's own elements; what is not one of them is a placeholder that somebody wrote without backticks.
 bool is_html(GumboTag tag) { return tag != GUMBO_TAG_UNKNOWN && tag != GUMBO_TAG_IMAGE; }
 
@@ -210,6 +241,7 @@ InlineTag read_inline_tag(std::string_view html) {
 }
 
 Block read_html_block(std::string_view html) {
+  if (nests_too_deep(html)) return words_between_tags(html);
   const Parsed parsed = parse(html);
   HtmlText reader;
   const GumboNode* body = find(parsed->root, GUMBO_TAG_BODY);
