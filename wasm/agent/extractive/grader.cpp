@@ -80,13 +80,12 @@ GraderFeatures grader_features(const index::Index& index, const retrieval::Retri
 
   // Without dense search the vocabulary may not have arrived: names are then told by spelling alone.
   const Question question(index, question_text, summary ? Pieces::count : Pieces::ignore);
-  const index::Document page = index.document(index.chunk(features.best).document);
-  const std::vector<bool> found = question.found_in(page.first_chunk, page.chunk_count);
+  const index::DocumentNo page = index.chunk(features.best).document;
   const double unseen = index.idf_unseen();
   double held = 0;
   for (std::size_t i = 0; i < question.terms().size(); ++i) {
     const QuestionTerm& term = question.terms()[i];
-    if (found[i]) {
+    if (question.presence().in_document(i, page)) {
       held += term.idf;
       continue;
     }
@@ -158,9 +157,8 @@ Graded grade(const index::Index& index, const retrieval::Retrieval& retrieval, c
   std::vector<bool> has_logit(handed_on.size(), false);
   double best_coverage = 0;
   for (std::size_t i = 0; i < handed_on.size(); ++i) {
-    const std::vector<bool> found = question.found_in(handed_on[i], 1);
-    for (std::size_t t = 0; t < found.size(); ++t) {
-      if (found[t]) coverage[i] += question.terms()[t].idf;
+    for (std::size_t t = 0; t < question.terms().size(); ++t) {
+      if (question.presence().in_chunk(t, handed_on[i])) coverage[i] += question.terms()[t].idf;
     }
     best_coverage = std::max(best_coverage, coverage[i]);
     for (const retrieval::Candidate& candidate : retrieval.ranked()) {

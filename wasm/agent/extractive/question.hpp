@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wasm/index/reader.hpp"
-#include "wasm/text/terms.hpp"
+#include "wasm/retrieval/lexical.hpp"
 
 namespace polygraph::agent::extractive {
 
@@ -32,19 +32,14 @@ class Question {
   const std::vector<QuestionTerm>& terms() const noexcept { return terms_; }
   double total_idf() const noexcept { return total_idf_; }
 
-  /// For each term, whether one of these consecutive chunks holds it in any field.
-  std::vector<bool> found_in(index::ChunkNo first, std::uint32_t count) const;
+  /// Where terms() occur, by their position there.
+  const retrieval::TermPresence& presence() const noexcept { return *presence_; }
 
  private:
-  const index::Index* index_;
   std::vector<QuestionTerm> terms_;
   double total_idf_ = 0;
+  std::optional<retrieval::TermPresence> presence_;
 };
-
-/// A corpus term within one typo (Damerau-Levenshtein distance 1) of `term`, the most frequent; nothing for terms under
-/// five letters, with digits or punctuation, or when there is none in five chunks or more: a rare neighbour is more
-/// likely another word than the one that was meant.
-std::optional<index::TermNo> corrected(const index::Index& index, std::string_view term);
 
 /// How the corpus writes a term, lower case ("container" for "contain"): its first occurrence.
 std::string surface(const index::Index& index, index::TermNo term);
