@@ -244,6 +244,7 @@ Failure network_failure(const std::string& url, CURLcode code, const char* detai
 
 std::optional<Failure> request(const std::string& url, const fs::path& part, std::uint64_t total, const FetchOptions& options) {
   std::error_code ignored;
+  fs::create_directories(part.parent_path(), ignored);  // before its free space is asked for
   const bool exists = fs::exists(part, ignored);
   std::uint64_t offset = exists ? fs::file_size(part, ignored) : 0;
   if (total > 0 && offset == total) return std::nullopt;
@@ -400,10 +401,10 @@ struct ZipFileClose {
   void operator()(zip_file_t* file) const noexcept { zip_fclose(file); }
 };
 
-/// Takes one member out of a zip, verifies it and puts it into place.
-Result<void> extract(const fs::path& archive_path, const std::string& member, const ModelFile& file, const fs::path& path) {
+/// Takes one member out of a zip, verifies it and puts it into place. `origin` names the archive in messages.
+Result<void> extract(const fs::path& archive_path, const std::string& origin, const std::string& member, const ModelFile& file, const fs::path& path) {
   const auto corrupt = [&](std::string_view why) {
-    return fail(ErrorCode::corrupt, fmt::format("{} cannot be taken out of {}: {}", member, archive_path.filename().string(), why));
+    return fail(ErrorCode::corrupt, fmt::format("{} cannot be taken out of {}: {}", member, origin, why));
   };
   int code = 0;
   const std::unique_ptr<zip_t, ZipClose> archive(zip_open(archive_path.c_str(), ZIP_RDONLY, &code));
@@ -449,7 +450,7 @@ Result<void> extract(const fs::path& archive_path, const std::string& member, co
   if (const int failed = output->finish(); failed != 0) return tl::unexpected(write_error(part, failed, 0));
   if (const std::string got = digest.hex(); got != file.sha256) {
     fs::remove(part, ignored);
-    return tl::unexpected(wrong_digest(member, archive_path.filename().string(), file.sha256, got));
+    return tl::unexpected(wrong_digest(member, origin, file.sha256, got));
   }
   std::error_code error;
   fs::rename(part, path, error);
@@ -523,7 +524,7 @@ class Fetcher {
       }
       archives_[sha256] = true;
     }
-    auto taken = extract(archive, member, file, path);
+    auto taken = extract(archive, file_name_of(origin), member, file, path);
     if (!taken && taken.error().code == ErrorCode::corrupt) {
       archives_[sha256] = false;
       std::error_code ignored;
