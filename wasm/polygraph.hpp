@@ -1,0 +1,13 @@
+// The whole engine in one header.
+#pragma once
+
+#include "wasm/agent/agent.hpp"          // IWYU pragma: export
+#include "wasm/agent/config.hpp"         // IWYU pragma: export
+#include "wasm/error.hpp"                // IWYU pragma: export
+#include "wasm/index/reader.hpp"         // IWYU pragma: export
+#include "wasm/index/writer.hpp"         // IWYU pragma: export
+#include "wasm/metrics/golden_set.hpp"   // IWYU pragma: export
+#include "wasm/metrics/interval.hpp"     // IWYU pragma: export
+#include "wasm/retrieval/retrieval.hpp"  // IWYU pragma: export
+#include "wasm/retrieval/typeahead.hpp"  // IWYU pragma: export
+#include "wasm/trace/trace.hpp"          // IWYU pragma: export
