@@ -39,7 +39,7 @@ test("text of a hostile corpus stays text in passages, answer, trace and title",
   await expect(page.locator("#trace")).toContainText("<img src=x");
   for (const citation of await page.locator(".cite, .candidate").all()) await citation.hover();
   await ask(page, `${attack} frobnicator`);
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("<img src=x");
+  await expect(page.locator("h2.question")).toContainText("<img src=x");
   expect(await page.evaluate(() => "attacked" in globalThis)).toBe(false);
   expect(await page.locator("main img, main script, main svg, [onerror], [onload], [onmouseover]").count()).toBe(0);
   expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);

@@ -1,11 +1,11 @@
 // What came of a question: the answer with its citations, a refusal, or what went wrong. Each says which stages it used.
 
-import type { Chunk, Range } from "../engine/boundary.ts";
+import type { Chunk } from "../engine/boundary.ts";
 import { slice } from "../engine/codepoints.ts";
 import { lastStep, type Citation, type Trace } from "../engine/trace.ts";
 import { fill, h, pageLink, webAddress, type Child } from "./dom.ts";
-import { asMarkdown, numberCitations, renderMarkdown, type AnswerMarkdown } from "./markdown.ts";
-import { excerpt, passage } from "./marked-text.ts";
+import { asMarkdown, numberCitations, renderMarkdown, renderPassage, type AnswerMarkdown } from "./markdown.ts";
+import { excerpt } from "./excerpt.ts";
 import type { Popover } from "./popover.ts";
 import type { Run } from "./state.ts";
 import { supportingSentence } from "./support.ts";
@@ -24,7 +24,7 @@ const closestShown = 3;
 
 export function showAnswer(root: HTMLElement, run: Run, popover: Popover, actions: AnswerActions): void {
   const { trace } = run;
-  const heading = h("h1", { class: "question" }, run.question);
+  const heading = h("h2", { class: "question" }, run.question);
   root.dataset["status"] = run.state === "running" ? "running" : run.state === "failed" ? "failed" : (trace?.status ?? "failed");
   if (run.state === "running") {
     fill(root, heading, running(run, actions));
@@ -122,17 +122,16 @@ export function preview(chunk: Chunk | null, claim: string | undefined, title: s
     return [h("p", { class: "popover-path" }, title), h("p", { class: "quiet" }, "This index does not hold that passage.")];
   }
   const supported = claim ? supportingSentence(chunk.text, claim.replace(/\[[^[\]\n]+#\d{3,}\]/g, "")) : null;
-  const marks: Range[] = supported ? [supported] : [];
   return [
     h("p", { class: "popover-path" }, path(chunk.title, chunk.heading_path)),
-    passage(chunk.text, marks),
+    h("div", { class: "passage-text" }, renderPassage(chunk.text, supported)),
     h("p", { class: "quiet id" }, chunk.id),
   ];
 }
 
 function sources(run: Run, trace: Trace, answer: AnswerMarkdown, popover: Popover): HTMLElement {
   return h("section", { class: "sources" },
-    h("h2", { class: "label" }, "Sources"),
+    h("h3", { class: "label" }, "Sources"),
     h("ol", null, answer.ids.map((id) => {
       const { title, url } = sourceOf(run, trace, id);
       const link = pageLink(url, { class: "source" }, title);

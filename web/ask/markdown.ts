@@ -2,12 +2,19 @@
 // built here from its tokens, so HTML in an answer stays text.
 
 import { Lexer, type Token, type Tokens } from "marked";
+import type { Range } from "../engine/boundary.ts";
+import { toUtf16 } from "../engine/codepoints.ts";
 import { h, webAddress, type Child } from "./dom.ts";
 
-/** Marks the place of citation number N while Markdown is read: private-use characters that no text should hold. */
+// What must survive the lexer stands in the text as private-use characters, which no text should hold: citation number N
+// between the first two, a marked range between the others.
 const open = "\uE000";
 const close = "\uE001";
+const markOpen = "\uE002";
+const markClose = "\uE003";
+const reserved = /[\uE000-\uE003]/g;
 const citationMark = /\uE000(\d+)\uE001/g;
+const anyMark = /\uE000(\d+)\uE001|[\uE002\uE003]/g;
 
 export interface AnswerMarkdown {
   source: string;
@@ -19,7 +26,7 @@ export interface AnswerMarkdown {
 export function numberCitations(answer: string, cited: readonly string[]): AnswerMarkdown {
   const known = new Set(cited);
   const ids: string[] = [];
-  const source = answer.replace(/[\uE000\uE001]/g, "").replace(/\[([^[\]\n]+#\d{3,})\]/g, (whole, id: string) => {
+  const source = answer.replace(reserved, "").replace(/\[([^[\]\n]+#\d{3,})\]/g, (whole, id: string) => {
     if (!known.has(id)) return whole;
     if (!ids.includes(id)) ids.push(id);
     return `${open}${ids.indexOf(id) + 1}${close}`;
@@ -35,6 +42,33 @@ export function renderMarkdown({ source, ids }: AnswerMarkdown, cite: CitationBu
   const builder = new Builder(ids, cite);
   fragment.append(...builder.blocks(new Lexer({ gfm: true }).lex(source)));
   return fragment;
+}
+
+/** A passage's blocks, with a code point range of its text marked. */
+export function renderPassage(text: string, marked: Range | null): DocumentFragment {
+  const fragment = document.createDocumentFragment();
+  fragment.append(...new Builder([], () => document.createTextNode("")).blocks(new Lexer({ gfm: true }).lex(withMark(text, marked))));
+  return fragment;
+}
+
+/** Puts the marks where they leave the lines' Markdown as it is: inside list markers, table bars and code fences. */
+export function withMark(text: string, marked: Range | null): string {
+  const clean = (part: string): string => part.replace(reserved, "");
+  if (!marked) return clean(text);
+  let [begin, end] = toUtf16(text, marked) as [number, number];
+  const lineOf = (at: number): [number, number] => {
+    const newline = text.indexOf("\n", at);
+    return [text.lastIndexOf("\n", at - 1) + 1, newline < 0 ? text.length : newline];
+  };
+  const fence = /^\s*(`{3,}|~{3,})/;
+  for (let [from, to] = lineOf(begin); fence.test(text.slice(from, to)) && to < end; [from, to] = lineOf(begin)) begin = to + 1;
+  for (let [from, to] = lineOf(end); fence.test(text.slice(from, to)) && from - 1 > begin; [from, to] = lineOf(end)) end = from - 1;
+  const [line] = lineOf(begin);
+  const prefix = /^\s*(?:(?:[-*+]|\d+[.)]|#{1,6}|>|\|)\s+)*/.exec(text.slice(line, end))?.[0].length ?? 0;
+  begin = Math.max(begin, line + prefix);
+  while (end > begin && /[\s|]/.test(text[end - 1]!)) --end;
+  if (end <= begin) return clean(text);
+  return `${clean(text.slice(0, begin))}${markOpen}${clean(text.slice(begin, end))}${markClose}${clean(text.slice(end))}`;
 }
 
 /** The answer as Markdown for elsewhere: citations as numbered links, their pages listed below. An empty `href` is no link. */
@@ -59,6 +93,7 @@ export function asMarkdown(
 class Builder {
   readonly #ids: readonly string[];
   readonly #cite: CitationBuilder;
+  #marking = false;
 
   constructor(ids: readonly string[], cite: CitationBuilder) {
     this.#ids = ids;
@@ -82,7 +117,7 @@ class Builder {
       case "code": {
         const { text } = token as Tokens.Code;
         const marks: Node[] = [];
-        const code = this.#restore(text, marks);
+        const code = this.#code(text, marks);
         return [h("div", { class: "code" }, h("pre", { tabindex: 0 }, h("code", null, code)), marks)];
       }
       case "blockquote":
@@ -127,7 +162,7 @@ class Builder {
           return h("del", null, this.#inline((token as Tokens.Del).tokens));
         case "codespan": {
           const marks: Node[] = [];
-          return [h("code", null, this.#restore((token as Tokens.Codespan).text, marks)), marks];
+          return [h("code", null, this.#code((token as Tokens.Codespan).text, marks)), marks];
         }
         case "br":
           return h("br");
@@ -149,24 +184,36 @@ class Builder {
     });
   }
 
-  /** Text with its citations in place. */
+  /** Text with its citations in place, and what is marked as <mark>. */
   #text(text: string): Child[] {
     const children: Child[] = [];
     let at = 0;
-    for (const match of text.matchAll(citationMark)) {
-      children.push(decodeEntities(text.slice(at, match.index)), this.#cite(Number(match[1])));
+    for (const match of text.matchAll(anyMark)) {
+      children.push(this.#marked(decodeEntities(text.slice(at, match.index))));
+      if (match[1]) children.push(this.#cite(Number(match[1])));
+      else this.#marking = match[0] === markOpen;
       at = match.index + match[0].length;
     }
-    children.push(decodeEntities(text.slice(at)));
+    children.push(this.#marked(decodeEntities(text.slice(at))));
     return children;
   }
 
+  #marked(text: string): Child {
+    return this.#marking && text !== "" ? h("mark", null, text) : text;
+  }
+
   /** Code keeps its characters; citations that stand in it follow after it. */
-  #restore(code: string, marks: Node[]): string {
-    return code.replace(citationMark, (_, number: string) => {
-      if (this.#ids[Number(number) - 1] !== undefined) marks.push(this.#cite(Number(number)));
-      return "";
-    });
+  #code(code: string, after: Node[]): Child[] {
+    const children: Child[] = [];
+    let at = 0;
+    for (const match of code.matchAll(anyMark)) {
+      children.push(this.#marked(code.slice(at, match.index)));
+      if (!match[1]) this.#marking = match[0] === markOpen;
+      else if (this.#ids[Number(match[1]) - 1] !== undefined) after.push(this.#cite(Number(match[1])));
+      at = match.index + match[0].length;
+    }
+    children.push(this.#marked(code.slice(at)));
+    return children;
   }
 }
 

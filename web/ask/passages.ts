@@ -2,7 +2,7 @@
 
 import type { Hit } from "../engine/boundary.ts";
 import { fill, h, pageLink } from "./dom.ts";
-import { excerpt } from "./marked-text.ts";
+import { excerpt } from "./excerpt.ts";
 import { path, plural } from "./words.ts";
 
 export interface PassagesView {

@@ -49,21 +49,18 @@ function lexical(state: Readonly<State>): string {
 }
 
 function model(state: Readonly<State>, role: ModelProgress["role"]): string {
-  const stage = role === "embedder" ? "dense search comes with the embedder" : "reranking comes with its model";
   const progress = state.models.find((m) => m.role === role);
-  if (!progress) return `${stage}`;
-  switch (progress.state) {
+  switch (progress?.state) {
     case "ready":
       return "used";
     case "loading":
-      return `${stage}: ${megabytes(progress.received)} of ${megabytes(progress.total)} MB`;
+    case "starting":
+      return "coming with the models";
     case "failed":
     case "unsupported":
       return `no ${role}: ${progress.message}`;
-    case "starting":
-      return `${stage}: starting`;
     default:
-      return stage;
+      return "once the models are loaded";
   }
 }
 

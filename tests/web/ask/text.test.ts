@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { slice } from "../../../web/engine/codepoints.ts";
-import { asMarkdown, numberCitations } from "../../../web/ask/markdown.ts";
+import { asMarkdown, numberCitations, withMark } from "../../../web/ask/markdown.ts";
 import { addressOf, questionOf } from "../../../web/ask/route.ts";
 import { supportingSentence } from "../../../web/ask/support.ts";
 import { wordDiff } from "../../../web/ask/word-diff.ts";
@@ -65,4 +65,14 @@ test("figures read as a person writes them", () => {
   assert.equal(path("run", "Options > Memory"), "run › Options › Memory");
   assert.ok(stageUsed("used: 7 of 10 scored"));
   assert.ok(!stageUsed("unused model"));
+});
+
+test("a mark keeps clear of list markers, table bars and code fences", () => {
+  const bare = (text: string): string => text.replace("\ue002", "«").replace("\ue003", "»");
+  const mark = (text: string, begin = 0, end = text.length): string => bare(withMark(text, [begin, end]));
+  assert.equal(mark("- one `x` item"), "- «one `x` item»");
+  assert.equal(mark("| a | b |"), "| «a | b» |");
+  assert.equal(mark("```console\n$ docker ps\n```"), "```console\n«$ docker ps»\n```");
+  assert.equal(mark("Text.\n\n```\ncode\n```", 10, 18), "Text.\n\n```\n«code»\n```");
+  assert.equal(bare(withMark("\u{1f40b} all", [2, 5])), "\u{1f40b} «all»");
 });

@@ -1,13 +1,8 @@
-// Text of a passage as DOM: code blocks as code, marked ranges as <mark>. Offsets are code points of the passage's text.
+// A line or two of a passage with the matched words marked. Offsets are code points of the passage's text.
 
 import type { Range } from "../engine/boundary.ts";
 import { toUtf16 } from "../engine/codepoints.ts";
 import { h } from "./dom.ts";
-
-/** One run of text with its marks. Overlapping and unordered ranges are merged. */
-export function markedText(text: string, marks: readonly Range[]): (Node | string)[] {
-  return markUtf16(text, toRanges(text, marks), 0, text.length);
-}
 
 function toRanges(text: string, marks: readonly Range[]): [number, number][] {
   const flat = toUtf16(text, marks.flat());
@@ -29,43 +24,6 @@ function markUtf16(text: string, ranges: readonly [number, number][], from: numb
   }
   if (at < to) nodes.push(text.slice(at, to));
   return nodes;
-}
-
-const fence = /^ {0,3}(`{3,}|~{3,})/;
-
-/** A whole passage: fenced code as <pre>, everything else with its line breaks kept. */
-export function passage(text: string, marks: readonly Range[]): HTMLElement[] {
-  const ranges = toRanges(text, marks);
-  const blocks: HTMLElement[] = [];
-  let begin = 0;
-  let open: string | null = null;
-  const close = (end: number): void => {
-    const trimmed = open === null ? trimRange(text, begin, end) : ([begin, Math.max(begin, end - 1)] as const);
-    if (trimmed[1] > trimmed[0]) {
-      const content = markUtf16(text, ranges, trimmed[0], trimmed[1]);
-      blocks.push(open === null ? h("p", { class: "passage-text" }, content) : h("pre", { tabindex: 0 }, h("code", null, content)));
-    }
-  };
-  for (let at = 0; at < text.length; ) {
-    const newline = text.indexOf("\n", at);
-    const next = newline < 0 ? text.length : newline + 1;
-    const found = fence.exec(text.slice(at, next));
-    const closes = open !== null && found?.[1]?.startsWith(open) && text.slice(at, next).trim() === found[1];
-    if (found?.[1] && (open === null || closes)) {
-      close(at);
-      open = open === null ? found[1] : null;
-      begin = next;
-    }
-    at = next;
-  }
-  close(text.length + (open === null ? 0 : 1));
-  return blocks;
-}
-
-function trimRange(text: string, begin: number, end: number): [number, number] {
-  while (begin < end && /\s/.test(text[begin]!)) ++begin;
-  while (end > begin && /\s/.test(text[end - 1]!)) --end;
-  return [begin, end];
 }
 
 /** Around the first mark: what fits in a line or two of a list. */
