@@ -102,7 +102,9 @@ TEST(StemEnglish, AgreesWithLibstemmerOnWordsWithEverySuffix) {
   for (const std::string& word : words) {
     ASSERT_NO_FATAL_FAILURE(compare(word));
     for (const std::string& ending : endings) {
-      if (++turn % 8 == 0) ASSERT_NO_FATAL_FAILURE(compare(word + ending));
+      if (++turn % 8 == 0) {
+        ASSERT_NO_FATAL_FAILURE(compare(word + ending));
+      }
     }
     ++turn;
   }

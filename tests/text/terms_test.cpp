@@ -1,6 +1,7 @@
 #include "wasm/text/terms.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <string>
 
@@ -52,12 +53,12 @@ TEST(Terms, NegationsSplitIntoWordAndNot) {
 
 TEST(Terms, AnIdentifierCountsWholeAndAsItsParts) {
   EXPECT_THAT(english("docker-compose.yml"), ElementsAre("docker-compose.yml", "docker", "compos", "yml"));
-  EXPECT_THAT(english("COMPOSE_PROJECT_NAME"), ElementsAre("compose_project_name", "compos", "project", "name"));
+  EXPECT_THAT(english("COMPOSE_PROJECT_NAME"), ElementsAre("compose_project_name", "composeprojectnam", "compos", "project", "name"));
   EXPECT_THAT(english("172.17.0.1"), ElementsAre("172.17.0.1", "172", "17", "0", "1"));
   EXPECT_THAT(english("/etc/docker/daemon.json"), ElementsAre("etc/docker/daemon.json", "etc", "docker", "daemon", "json"));
 }
 
-TEST(Terms, StopWordsAreDroppedAmongTheParts) { EXPECT_THAT(english("up-to-date"), ElementsAre("up-to-date", "date")); }
+TEST(Terms, StopWordsAreDroppedAmongTheParts) { EXPECT_THAT(english("up-to-date"), ElementsAre("up-to-date", "uptod", "date")); }
 
 TEST(Terms, DashesOfOptionsAndFullStopsDoNotHideTheWord) {
   EXPECT_THAT(english("--rm, -it. --memory=512m"), ElementsAre("rm", "memori", "512m"));
@@ -72,6 +73,12 @@ TEST(Terms, CamelCaseCountsWholeAndAsItsParts) {
   EXPECT_THAT(english("JSONParser"), ElementsAre("jsonpars", "json", "parser"));
   EXPECT_THAT(english("Base64Encoder"), ElementsAre("base64encoder", "base64", "encod"));
   EXPECT_THAT(english("docker/BuildKit.md"), ElementsAre("docker/buildkit.md", "docker", "buildkit", "build", "kit", "md"));
+}
+
+TEST(Terms, WordsJoinedByAHyphenOrUnderscoreCountAsOneWord) {
+  EXPECT_THAT(english("multi-stage"), ::testing::Contains(english("multistage").front()));
+  EXPECT_THAT(english("log_driver"), ::testing::Contains(english("logdriver").front()));
+  EXPECT_THAT(english("v1-beta"), ElementsAre("v1-beta", "v1", "beta"));
 }
 
 TEST(Terms, PluralsOfAcronymsAndCapitalisedWordsAreNoCamelCase) {
@@ -98,7 +105,7 @@ TEST(Terms, RunsOfCjkBecomeBigrams) {
 TEST(Terms, FullWidthFormsCountAsAscii) { EXPECT_THAT(english("ＡＰＩ２"), ElementsAre("api2")); }
 
 TEST(Terms, HyphensOfTypographyJoinAndSoftHyphensVanish) {
-  EXPECT_THAT(english("multi\u2010stage"), ElementsAre("multi-stage", "multi", "stage"));
+  EXPECT_THAT(english("multi\u2010stage"), ElementsAre("multi-stage", "multistag", "multi", "stage"));
   EXPECT_THAT(english("con\u00ADtainer"), ElementsAre("contain"));
 }
 
@@ -160,6 +167,12 @@ std::vector<std::string> definition(std::string_view text) {
     const std::string_view term = text.substr(at, end - at);
     count(term);
     if (std::any_of(term.begin(), term.end(), [&](char c) { return !alphanumeric(c); })) {
+      // Beyond the definition: the joined form.
+      if (term.find_first_of("./0123456789") == std::string_view::npos) {
+        std::string joined;
+        std::copy_if(term.begin(), term.end(), std::back_inserter(joined), alphanumeric);
+        out.push_back(stem_english(joined));
+      }
       for (std::size_t part = 0; part < term.size();) {
         std::size_t stop = part;
         while (stop < term.size() && alphanumeric(term[stop])) ++stop;

@@ -212,8 +212,14 @@ class Scanner {
   void emit_run(Slice run) {
     if (english_ && is_stop_word(folded(run))) return;
     emit(run, true);
-    bool connected = false;
-    for (std::size_t i = run.first; i < run.last && !connected; ++i) connected = run_[i].kind == Kind::connector;
+    bool connected = false, joinable = true;
+    for (std::size_t i = run.first; i < run.last; ++i) {
+      const Kind kind = run_[i].kind;
+      const bool joins = kind == Kind::connector && (folded_[run_[i].at] == '-' || folded_[run_[i].at] == '_');
+      connected = connected || kind == Kind::connector;
+      joinable = joinable && (joins || kind == Kind::lower || kind == Kind::capital);
+    }
+    if (connected && joinable) emit_joined(run);
     for (std::size_t first = run.first; first < run.last;) {
       if (run_[first].kind == Kind::connector) {
         ++first;
@@ -225,6 +231,20 @@ class Scanner {
       emit_camel_parts({first, last});
       first = last;
     }
+  }
+
+  /// "multi-stage" also counts as "multistage", however the reader writes it.
+  void emit_joined(Slice run) {
+    std::string text;
+    for (std::size_t i = run.first; i < run.last; ++i) {
+      if (run_[i].kind != Kind::connector) text += folded({i, i + 1});
+    }
+    Term term;
+    term.text = english_ ? stem_english(text) : text;
+    term.begin = static_cast<std::uint32_t>(run_[run.first].begin);
+    term.end = static_cast<std::uint32_t>(run_[run.last - 1].end);
+    term.whole = false;
+    terms_.push_back(std::move(term));
   }
 
   /// Whether a part of a CamelCase word begins at `i`: dockerHub, JSONParser and Base64Encoder, but not IDs.
