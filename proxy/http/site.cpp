@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cerrno>
