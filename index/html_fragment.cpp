@@ -52,7 +52,7 @@ constexpr int open_elements_limit = 1'000;
 
 bool nests_too_deep(std::string_view html) {
   int open = 0;
-  for (std::size_t at = html.find('<'); at + 1 < html.size(); at = html.find('<', at + 1)) {
+  for (std::size_t at = html.find('<'); at != std::string_view::npos && at + 1 < html.size(); at = html.find('<', at + 1)) {
     const char next = html[at + 1];
     if (next == '/') --open;
     if ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) ++open;

@@ -45,7 +45,9 @@ void expect_sound(const std::vector<index::ChunkInput>& chunks, const std::strin
     EXPECT_FALSE(chunk.text.empty());
     EXPECT_FALSE(text::first_invalid(chunk.text));
     EXPECT_LE(characters(chunk.text), largest_chunk);
-    if (chunks.size() > 1) EXPECT_GE(characters(chunk.text), ChunkSizes{}.least);
+    if (chunks.size() > 1) {
+      EXPECT_GE(characters(chunk.text), ChunkSizes{}.least);
+    }
     EXPECT_TRUE(fences_balance(chunk.text)) << chunk.text;
     for (const index::Link& link : chunk.links) {
       EXPECT_LT(link.begin, link.end);
