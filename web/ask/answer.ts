@@ -204,7 +204,7 @@ function withoutStages(trace: Trace, actions: AnswerActions): Child {
     `Worked out without ${lacking.map((stage) => stageNames[stage]).join(" and ")}: ${[...new Set(lacking.map((stage) => trace.stages[stage]))].join("; ")}. `,
     actions.moreStages(trace)
       ? h("button", { type: "button", on: { click: () => actions.askAgain() } }, "Ask again with all stages")
-      : h("span", { class: "quiet" }, "When it arrives, this question can be asked again with it."));
+      : (trace.missing?.embedder || trace.missing?.reranker) && h("span", { class: "quiet" }, "Once the models are here, it can be asked again with them."));
 }
 
 /** For the trace's one-line summary: what each step came to. */

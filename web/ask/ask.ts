@@ -21,7 +21,6 @@ import type { Problem, Run, State } from "./state.ts";
 import { Store } from "./store.ts";
 import { stripView } from "./strip.ts";
 import { TracePanel, type ReplayVerdict } from "./trace-panel.ts";
-import { stageUsed } from "./words.ts";
 
 /** Passages listed while somebody types. */
 const passagesShown = 8;
@@ -320,10 +319,9 @@ function cancelModels(): void {
   void worker?.call("models", { action: "cancel" });
 }
 
-/** True when asking now would use a stage that this trace went without. */
+/** True when a model that this run had to go without answers by now. */
 function moreStages(trace: Trace): boolean {
-  const ready = (role: "embedder" | "reranker"): boolean => store.state.models.some((m) => m.role === role && m.state === "ready");
-  return (!stageUsed(trace.stages.dense) && ready("embedder")) || (trace.config.use_reranker && !stageUsed(trace.stages.rerank) && ready("reranker"));
+  return store.state.models.some(({ role, state }) => state === "ready" && Boolean(trace.missing?.[role]));
 }
 
 byId("settings-button").addEventListener("click", () => {

@@ -25,9 +25,10 @@ export interface ReplayVerdict {
 /** The shortest bar that can be seen, as a share of the scale. */
 const leastBar = 0.006;
 
-/** A search that was followed by another one is history: its table opens on request. */
+/** A search or verdict that was followed by another one is history: it opens on request. */
 function openAtFirst(step: Step, trace: Trace): boolean {
-  return step.node !== "retrieve" || !trace.steps.some((later) => later.n > step.n && later.node === "retrieve");
+  const repeated = step.node === "retrieve" || step.node === "grade_context";
+  return !repeated || !trace.steps.some((later) => later.n > step.n && later.node === step.node);
 }
 
 export class TracePanel {

@@ -128,6 +128,8 @@ export interface Trace {
     tokens: { in: number; out: number };
     cost_usd: number | null;
   };
+  /** Why the host had no embedder or reranker; null: it had. */
+  missing?: { embedder: string | null; reranker: string | null };
   stages: { lexical: string; dense: string; rerank: string };
   error: { code: string; message: string } | null;
 }
