@@ -206,13 +206,16 @@ class HtmlText {
 
   /// White space collapses to one space, as it does in a browser.
   void words(std::string_view text) {
-    for (const char c : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
       if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
         pending_space_ = true;
         continue;
       }
       if (pending_space_ && !at_line_start() && !block.text.ends_with("- ") && !block.text.ends_with("| ")) block.text += ' ';
       pending_space_ = false;
+      // Backticks that are words must not read as the fence of a code block.
+      if (at_line_start() && text.substr(i).starts_with("```")) block.text += '\\';
       block.text += c;
     }
   }

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <optional>
+#include <set>
 
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
@@ -82,13 +82,18 @@ std::string without_attributes(std::string_view text) {
   return out;
 }
 
+/// `code` between the shortest run of backticks that does not occur in it (CommonMark 6.1).
 std::string code_span(std::string_view code) {
-  std::size_t run = 0, longest = 0;
+  std::set<std::size_t> runs;
+  std::size_t run = 0;
   for (const char c : code) {
+    if (c != '`' && run > 0) runs.insert(run);
     run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
   }
-  const std::string ticks(longest + 1, '`');
+  if (run > 0) runs.insert(run);
+  std::size_t length = 1;
+  while (runs.contains(length)) ++length;
+  const std::string ticks(length, '`');
   const bool padded = code.starts_with('`') || code.ends_with('`');
   return ticks + (padded ? " " : "") + std::string(code) + (padded ? " " : "") + ticks;
 }
@@ -232,6 +237,8 @@ Block paragraph(cmark_node* node) {
       (block.text[1] == '.' || block.text[1] == '#')) {
     return {};  // Hugo's attributes of the block above
   }
+  // Backticks that are words must not read as the fence of a code block.
+  if (block.text.starts_with("```")) block = indented(std::move(block), "\\", "");
   mark_sentences(block);
   return block;
 }
@@ -417,7 +424,12 @@ Block render(cmark_node* node, int depth) {
     append(block, "\n\n", render(child, depth + 1), 0);
   }
   if (cmark_node_get_type(node) == CMARK_NODE_FOOTNOTE_DEFINITION && !block.empty()) {
-    return indented(std::move(block), "[^" + std::string(literal(node)) + "]: ", "    ");
+    // cmark sorts the definitions by first reference and numbers the references; a definition's number is its place.
+    int number = 1;
+    for (cmark_node* before = cmark_node_previous(node); before != nullptr; before = cmark_node_previous(before)) {
+      if (cmark_node_get_type(before) == CMARK_NODE_FOOTNOTE_DEFINITION) ++number;
+    }
+    return indented(std::move(block), "[^" + std::to_string(number) + "]: ", "    ");
   }
   return block;
 }
