@@ -113,9 +113,9 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
   });
   whole.catch(() => undefined); // said above; whoever awaits it is told again
 
-  const models = new Models(site, capabilities, () => {
-    post({ event: "models", models: models.progress, threads: models.threads, kept: capabilities.storage });
-  });
+  const show = (): void => post({ event: "models", models: models.progress, threads: models.threads, kept: capabilities.storage });
+  const models = new Models(site, capabilities, show);
+  show();
   opened = { engine, models, whole };
   const info = await first;
   models.checkAgainst(info.metadata);
