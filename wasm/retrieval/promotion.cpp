@@ -50,16 +50,23 @@ std::string_view last_heading(std::string_view heading_path) noexcept {
   return at == std::string_view::npos ? heading_path : heading_path.substr(at + between.size());
 }
 
-/// Equal but for case, outer white space and closing punctuation.
-bool same_heading(std::string_view folded_query, std::string_view heading) noexcept {
-  return heading.size() == folded_query.size() &&
-         std::equal(heading.begin(), heading.end(), folded_query.begin(), [](char a, char b) { return fold(a) == b; });
-}
+constexpr std::string_view closing = "?!.: \t";
 
 std::string_view heading_form(std::string_view text) noexcept {
   const auto bare = trim(text, white_space);
-  const auto last = bare.find_last_not_of("?!.: \t");
+  const auto last = bare.find_last_not_of(closing);
   return last == std::string_view::npos ? std::string_view{} : bare.substr(0, last + 1);
+}
+
+/// Whether the last heading of a path is the query, but for case, outer white space and closing punctuation. Its last
+/// letter alone rules out most: every heading of the corpus is asked for every query.
+bool is_last_heading(std::string_view heading_path, std::string_view folded_query) noexcept {
+  std::size_t end = heading_path.size();
+  while (end > 0 && closing.find(heading_path[end - 1]) != std::string_view::npos) --end;
+  if (folded_query.empty() || end < folded_query.size() || fold(heading_path[end - 1]) != folded_query.back()) return false;
+  const std::string_view heading = heading_form(last_heading(heading_path));
+  return heading.size() == folded_query.size() &&
+         std::equal(heading.begin(), heading.end(), folded_query.begin(), [](char x, char y) { return fold(x) == y; });
 }
 
 }  // namespace
@@ -110,11 +117,10 @@ std::vector<Promotion> promotions(const index::Index& index, std::string_view qu
   index::ChunkNo next = 0;
   for (index::DocumentNo d = 0; d < index.documents(); ++d) {
     const index::Document document = index.document(d);
-    const bool is_title = !wanted.empty() && same_heading(wanted, heading_form(document.title));
+    const bool is_title = is_last_heading(document.title, wanted);
     for (std::uint32_t i = 0; i < document.chunk_count; ++i, ++next) {
       const index::Chunk chunk = index.chunk(next);
-      const bool is_heading =
-          chunk.heading_path.empty() ? is_title : !wanted.empty() && same_heading(wanted, heading_form(last_heading(chunk.heading_path)));
+      const bool is_heading = chunk.heading_path.empty() ? is_title : is_last_heading(chunk.heading_path, wanted);
       auto& level = levels[next];
       if (is_heading) {
         level = Promotion::heading;

@@ -264,6 +264,7 @@ void Retrieval::list_candidates() {
   ranked_.clear();
   PageCap cap(*index_, config_.page_cap);
   const std::size_t length = std::max<std::size_t>(config_.list_length, pairs_.size());
+  const bool in_score_order = promotions_.empty();  // a single list's ranks are the places in order_
   std::size_t can_be_handed_on = 0;
   std::uint32_t reranked = 0;
   for (const std::size_t place : places) {
@@ -277,11 +278,11 @@ void Retrieval::list_candidates() {
     candidate.rank = static_cast<std::uint32_t>(ranked_.size() + 1);
     if (!bm25_.empty() && bm25_[chunk] > 0) {
       candidate.bm25_score = bm25_[chunk];
-      candidate.bm25_rank = rank_of(bm25_, chunk);
+      candidate.bm25_rank = in_score_order && dense_.empty() ? static_cast<std::uint32_t>(place + 1) : rank_of(bm25_, chunk);
     }
     if (!dense_.empty()) {
       candidate.dense_score = dense_[chunk];
-      candidate.dense_rank = rank_of(dense_, chunk);
+      candidate.dense_rank = in_score_order && bm25_.empty() ? static_cast<std::uint32_t>(place + 1) : rank_of(dense_, chunk);
     }
     candidate.fused_score = fused_[chunk];
     candidate.fused_rank = static_cast<std::uint32_t>(place + 1);
