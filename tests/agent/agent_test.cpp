@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/agent/scripted_host.hpp"
+#include "wasm/text/utf8.hpp"
 
 namespace polygraph {
 namespace {
@@ -74,7 +77,7 @@ constexpr const char* grade_no = R"({"relevant": false, "reason": "nothing on it
 
 TEST_F(AgentTest, AnswersAQuestionThatThePagesAnswerWithCitationsThatHold) {
   const agent::Run run = this->run(config("tuned"));
-  ASSERT_EQ(run.status, Status::answered) << run.answer;
+  ASSERT_EQ(run.status, Status::answered) << run.answer << last<Graded>(run).reason;
   EXPECT_THAT(nodes(run), ElementsAre(Node::retrieve, Node::grade_context, Node::generate));
   EXPECT_THAT(run.answer, HasSubstr("use the `--memory` flag"));
   EXPECT_THAT(run.answer, HasSubstr("docker run --memory 512m alpine"));
@@ -292,6 +295,15 @@ TEST_F(AgentTest, AnAnswerThatSaysItCannotAnswerBecomesARefusal) {
   EXPECT_EQ(run(llm()).status, Status::refused);
 }
 
+TEST_F(AgentTest, AnAnswerAboutThingsThatCannotBeFoundIsNoRefusal) {
+  for (const char* answer : {"If Docker cannot find the image locally, it pulls it [run/memory#001].",
+                             "The build context does not contain ignored files [run/memory#001].",
+                             "Unable to find image 'alpine' locally means that it is pulled [run/memory#001]."}) {
+    host.replies = {grade_yes, answer};
+    EXPECT_EQ(run(llm()).status, Status::answered) << answer;
+  }
+}
+
 TEST_F(AgentTest, CitationsOfOtherChunksAreTakenOutOfTheText) {
   host.replies = {grade_yes, "Use `--memory` [run/memory#001] [made/up#007]. It is a flag [made/up#008]."};
   const agent::Run run = this->run(llm());
@@ -342,12 +354,19 @@ TEST_F(AgentTest, TheOrderOfResultsDoesNotMatter) {
   EXPECT_THAT(agent->open_effects(), ElementsAre(effects[0].id));
   next = agent->resume(effects[0].id, time);
   ASSERT_TRUE(next);
-  ASSERT_THAT(*next, SizeIs(1));
+  // Every batch is performed in order and handed in backwards.
   while (!next->empty()) {
-    const agent::Effect effect = next->front();
-    next = agent->resume(effect.id, other.answer(effect));
-    ASSERT_TRUE(next);
+    std::vector<std::pair<agent::EffectId, agent::EffectResult>> batch;
+    for (const agent::Effect& effect : *next) batch.insert(batch.begin(), {effect.id, other.answer(effect)});
+    std::vector<agent::Effect> following;
+    for (auto& [id, result] : batch) {
+      auto more = agent->resume(id, std::move(result));
+      ASSERT_TRUE(more);
+      following.insert(following.end(), more->begin(), more->end());
+    }
+    *next = std::move(following);
   }
+  EXPECT_TRUE(agent->finished());
   EXPECT_EQ(agent->run().answer, forward.answer);
   EXPECT_EQ(agent->run().id, forward.id);
   EXPECT_EQ(agent->run().total_ms, forward.total_ms);

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <string>
@@ -39,20 +41,20 @@ constexpr const char* grade_no = R"({"relevant": false, "reason": "nothing on it
 
 /// What is wrong with a trace by assets/schemas/trace.schema.json; empty: nothing.
 std::string schema_errors(const std::string& trace) {
-  static const valijson::Schema schema = [] {
+  static const std::unique_ptr<valijson::Schema> schema = [] {
     std::ifstream file(std::string(POLYGRAPH_SOURCE_DIR) + "/assets/schemas/trace.schema.json");
     const nlohmann::json document = nlohmann::json::parse(file);
-    valijson::Schema made;
+    auto made = std::make_unique<valijson::Schema>();
     valijson::SchemaParser parser;
     const valijson::adapters::NlohmannJsonAdapter adapter(document);
-    parser.populateSchema(adapter, made);
+    parser.populateSchema(adapter, *made);
     return made;
   }();
   const nlohmann::json document = nlohmann::json::parse(trace);
   valijson::Validator validator;
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter target(document);
-  if (validator.validate(schema, target, &results)) return {};
+  if (validator.validate(*schema, target, &results)) return {};
   std::string out;
   valijson::ValidationResults::Error error;
   while (results.popError(error)) {
@@ -178,7 +180,10 @@ TEST_F(TraceTest, EveryKindOfRunReplaysToTheSameBytes) {
 }
 
 TEST_F(TraceTest, ReplayFindsEveryChangedValue) {
+  // Together these hold every kind of step, effect, result and field.
+  const std::vector<std::string> chosen = {"tuned", "refused", "embedder unavailable", "reranker failed", "model graded", "aborted"};
   for (const Named& each : runs()) {
+    if (std::find(chosen.begin(), chosen.end(), each.name) == chosen.end()) continue;
     const Json original = Json::parse(trace::to_json(each.run, {true, small.index.get()}));
     Json document = original;
     int leaves = 0;

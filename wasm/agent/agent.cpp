@@ -176,13 +176,7 @@ struct Agent::State {
     }
     ScoreRequest request;
     request.budget_ms = config().retrieval.rerank_budget_ms;
-    for (const index::ChunkNo chunk : wanted) {
-      text::Encoding encoding = retrieval->pair(chunk);
-      const auto second = std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1);
-      TokenPair& pair = request.pairs.emplace_back();
-      pair.split = static_cast<std::uint32_t>(second - encoding.type_ids.begin());
-      pair.token_ids = std::move(encoding.ids);
-    }
+    for (const index::ChunkNo chunk : wanted) request.pairs.push_back(token_pair(retrieval->pair(chunk)));
     ask(std::move(request));
     return true;
   }

@@ -2,10 +2,11 @@
 // (every variable-length part is preceded by its length) and the same natively and in WebAssembly.
 #include "wasm/agent/effect.hpp"
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 
+#include "wasm/bits.hpp"
 #include "wasm/text/digest.hpp"
 
 namespace polygraph::agent {
@@ -23,7 +24,7 @@ class Canonical {
   void u32(std::uint32_t value) {
     for (int shift = 0; shift < 32; shift += 8) bytes_.push_back(static_cast<char>((value >> shift) & 0xFF));
   }
-  void real(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
+  void real(double value) { u64(bit_cast<std::uint64_t>(value)); }
   void text(std::string_view value) {
     u64(value.size());
     bytes_ += value;
@@ -34,7 +35,7 @@ class Canonical {
   }
   void floats(const std::vector<float>& values) {
     u64(values.size());
-    for (const float value : values) u32(std::bit_cast<std::uint32_t>(value));
+    for (const float value : values) u32(bit_cast<std::uint32_t>(value));
   }
   std::string digest() const { return text::digest(bytes_); }
 
@@ -74,6 +75,11 @@ std::string request_digest(const decltype(Effect::request)& request, const Diges
     canonical.text(complete->repair);
   }
   return canonical.digest();
+}
+
+TokenPair token_pair(text::Encoding encoding) {
+  const auto second = std::find(encoding.type_ids.begin(), encoding.type_ids.end(), 1);
+  return {std::move(encoding.ids), static_cast<std::uint32_t>(second - encoding.type_ids.begin())};
 }
 
 std::string result_digest(const EffectResult& result) {

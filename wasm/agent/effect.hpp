@@ -31,6 +31,9 @@ struct TokenPair {
   bool operator==(const TokenPair&) const = default;
 };
 
+/// An encoded pair as an effect carries it.
+TokenPair token_pair(text::Encoding encoding);
+
 /// Score pairs with the cross-encoder, in this order. With `budget_ms` > 0 the host may stop after that time.
 struct ScoreRequest {
   std::vector<TokenPair> pairs;

@@ -127,12 +127,15 @@ Result<std::string> parse_rewrite(std::string_view reply, std::size_t longest) {
 }
 
 bool declines(std::string_view answer) {
-  // Ways in which models decline. Only the opening counts: further in, such words may be part of an answer.
-  static constexpr std::array<std::string_view, 26> phrases = {
-      "cannot answer", "can't answer", "can not answer", "unable to answer", "not able to answer", "cannot be answered", "can't be answered",
-      "could not find", "couldn't find", "cannot find", "can't find", "unable to find", "did not find", "no information",
-      "not enough information", "insufficient information", "i don't know", "i do not know", "do not know the answer",
-      "context does not", "context doesn't", "context do not", "documentation does not", "documentation doesn't", "passages do not", "passages don't",
+  // Ways in which models decline. Only the opening counts, and only what is said of the answer or of oneself: "Docker
+  // cannot find the image" and "the build context does not hold it" are answers.
+  static constexpr std::array<std::string_view, 34> phrases = {
+      "cannot answer this", "cannot answer the", "cannot answer your", "can't answer this", "can't answer the", "can't answer your",
+      "unable to answer", "not able to answer", "cannot be answered", "can't be answered", "cannot be determined from", "i cannot answer",
+      "i can't answer", "i could not find", "i couldn't find", "i cannot find", "i can't find", "i did not find", "i didn't find",
+      "i am unable to", "i'm unable to", "i don't know", "i do not know", "don't have enough information", "not enough information",
+      "insufficient information", "provided context do", "given context do", "provided passages do not", "provided passages don't",
+      "passages do not", "passages don't", "provided documentation do", "knowledge base does not",
   };
   constexpr std::size_t opening_bytes = 240;
   std::string opening = folded(answer.substr(0, opening_bytes));

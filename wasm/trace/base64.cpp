@@ -1,9 +1,10 @@
 #include "wasm/trace/base64.hpp"
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "wasm/bits.hpp"
 
 namespace polygraph::trace {
 namespace {
@@ -23,7 +24,7 @@ std::string floats_to_base64(std::span<const float> values) {
   std::string bytes;
   bytes.reserve(values.size() * 4);
   for (const float value : values) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const auto bits = bit_cast<std::uint32_t>(value);
     for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>((bits >> shift) & 0xFF));
   }
   std::string out;
@@ -66,7 +67,7 @@ std::optional<std::vector<float>> floats_from_base64(std::string_view text) {
       }
       bits |= byte << (8 * (bytes % 4));
       if (++bytes % 4 == 0) {
-        out.push_back(std::bit_cast<float>(bits));
+        out.push_back(bit_cast<float>(bits));
         bits = 0;
       }
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,8 +88,9 @@ void set_difference(Replay& replay, std::uint32_t step, agent::EffectId effect, 
   replay.difference = std::move(words);
 }
 
-/// Compares one step: its effects first, since they are what its decision comes from. True if they differ.
-bool step_differs(const Json& stored, const Json& replayed, std::uint32_t number, Replay& replay) {
+/// Compares one step: its effects first, since they are what its decision comes from. True if they differ. A step's `ms`
+/// is known once the next step began (`ended`).
+bool step_differs(const Json& stored, const Json& replayed, std::uint32_t number, bool ended, Replay& replay) {
   const std::string name = step_name(replayed);
   if (const auto difference = first_difference(only(stored, {"n", "node"}), only(replayed, {"n", "node"}), "")) {
     set_difference(replay, number, 0, name + ", " + difference->where + ": " + difference->what);
@@ -116,6 +118,7 @@ bool step_differs(const Json& stored, const Json& replayed, std::uint32_t number
   }
   // Times last: they follow from the effects.
   for (const char* field : {"data", "started_ms", "ms"}) {
+    if (!ended && field == std::string_view("ms")) continue;
     if (const auto difference = first_difference(only(stored, {field}), only(replayed, {field}), "")) {
       set_difference(replay, number, 0, name + ", " + difference->where + ": " + difference->what);
       return true;
@@ -124,7 +127,8 @@ bool step_differs(const Json& stored, const Json& replayed, std::uint32_t number
   return false;
 }
 
-bool steps_differ(const Json& stored, const Json& replayed, std::size_t complete, Replay& replay) {
+/// Compares the first `complete` steps; `stopped`: the replay did not get further.
+bool steps_differ(const Json& stored, const Json& replayed, std::size_t complete, bool stopped, Replay& replay) {
   const Json& stored_steps = stored["steps"];
   const Json& replayed_steps = replayed["steps"];
   for (std::size_t i = 0; i < complete; ++i) {
@@ -134,7 +138,7 @@ bool steps_differ(const Json& stored, const Json& replayed, std::size_t complete
       set_difference(replay, number, 0, step_name(only_stored ? stored_steps[i] : replayed_steps[i]) + ": only the " + (only_stored ? "trace" : "replay") + " has it");
       return true;
     }
-    if (step_differs(stored_steps[i], replayed_steps[i], number, replay)) return true;
+    if (step_differs(stored_steps[i], replayed_steps[i], number, !stopped || i + 1 < complete, replay)) return true;
   }
   return false;
 }
@@ -207,7 +211,7 @@ Result<Replay> replay(const index::Index& index, std::string_view trace_json) {
   const Json replayed = to_document(replay.run, options);
   // A step that could not go on is incomplete; those before it are compared.
   const std::size_t steps = stop.empty() ? std::max((*stored)["steps"].size(), replayed["steps"].size()) : replayed["steps"].size() - 1;
-  if (steps_differ(*stored, replayed, steps, replay)) return replay;
+  if (steps_differ(*stored, replayed, steps, !stop.empty(), replay)) return replay;
   if (!stop.empty()) {
     const auto number = static_cast<std::uint32_t>(replayed["steps"].size());
     set_difference(replay, number, stopped_at, step_name(replayed["steps"].back()) + ", " + stop);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 
 #include "wasm/agent/extractive/logistic.hpp"
 #include "wasm/agent/extractive/question.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/text/digest.hpp"
+#include "wasm/bits.hpp"
 
 namespace polygraph::agent::extractive {
 namespace {
@@ -116,7 +116,7 @@ std::string grader_name(const GraderWeights& weights) {
   std::string bytes;
   for (const GateWeights& w : {weights.reranked, weights.dense, weights.lexical}) {
     for (const double value : {w.bias, w.s1, w.cosz, w.covp, w.uncp, w.namemissp, w.nameabsent, w.answer, w.unsure}) {
-      const auto bits = std::bit_cast<std::uint64_t>(value);
+      const auto bits = bit_cast<std::uint64_t>(value);
       for (int shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<char>((bits >> shift) & 0xFF));
     }
   }

@@ -1,8 +1,9 @@
 #include "wasm/agent/extractive/logistic.hpp"
 
-#include <bit>
 #include <cstdint>
 #include <limits>
+
+#include "wasm/bits.hpp"
 
 namespace polygraph::agent::extractive {
 
@@ -21,7 +22,7 @@ double exponential(double x) noexcept {
   constexpr int degree = 13;
   double sum = 1.0;
   for (int n = degree; n >= 1; --n) sum = 1.0 + sum * r / n;
-  const double power = std::bit_cast<double>(static_cast<std::uint64_t>(k + 1023) << 52);
+  const double power = bit_cast<double>(static_cast<std::uint64_t>(k + 1023) << 52);
   return sum * power;
 }
 
