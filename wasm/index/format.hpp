@@ -44,6 +44,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "wasm/bits.hpp"
 #include "wasm/error.hpp"
 #include "wasm/text/digest.hpp"
 
@@ -79,15 +80,6 @@ inline std::uint32_t load_u32(const std::byte* at) noexcept {
 }
 inline std::uint64_t load_u64(const std::byte* at) noexcept {
   return std::uint64_t{load_u32(at)} | std::uint64_t{load_u32(at + 4)} << 32;
-}
-
-// std::bit_cast is missing from the C++ library of Debian's emscripten.
-template <class To, class From>
-To bits(From from) noexcept {
-  static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>);
-  To to;
-  std::memcpy(&to, &from, sizeof(to));
-  return to;
 }
 
 struct Section {

@@ -334,7 +334,7 @@ std::optional<Error> Index::State::read_idf(std::span<const std::byte> bytes) {
   double previous = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < count; ++i) {
     const auto frequency = load_u32(frequencies + 4 * i);
-    const auto value = format::bits<double>(load_u64(values + 8 * i));
+    const auto value = bit_cast<double>(load_u64(values + 8 * i));
     if (frequency > chunks || (i > 0 && frequency <= load_u32(frequencies + 4 * (i - 1)))) {
       return corrupt(kind, "the document frequencies are not in order");
     }
@@ -378,7 +378,7 @@ std::optional<Error> Index::State::read_vectors(std::span<const std::byte> rows,
   vectors = {reinterpret_cast<const std::int8_t*>(rows.data()), rows.size()};
   scales.resize(chunks);
   for (std::size_t c = 0; c < chunks; ++c) {
-    scales[c] = format::bits<float>(load_u32(scale_bytes.data() + 4 * c));
+    scales[c] = bit_cast<float>(load_u32(scale_bytes.data() + 4 * c));
     if (!std::isfinite(scales[c]) || scales[c] < 0) {
       return corrupt(SectionKind::scales, "the scale of chunk " + std::to_string(c) + " is negative or not finite");
     }

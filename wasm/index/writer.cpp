@@ -146,7 +146,7 @@ Bytes idf_section(const Postings& postings, std::size_t chunks) {
   put_u32(out, 0);
   for (const auto df : frequencies) put_u32(out, df);
   out.resize(static_cast<std::size_t>(format::align(out.size())));
-  for (const auto df : frequencies) put_u64(out, format::bits<std::uint64_t>(inverse_document_frequency(chunks, df)));
+  for (const auto df : frequencies) put_u64(out, bit_cast<std::uint64_t>(inverse_document_frequency(chunks, df)));
   return out;
 }
 
@@ -269,7 +269,7 @@ Result<std::vector<std::byte>> write_index(const IndexInput& input) {
     for (const auto i : order) {
       for (std::size_t c = 0; c < input.documents[i].chunks.size(); ++c) {
         const auto vector = std::span(input.vectors).subspan((first_row[i] + c) * dimensions, dimensions);
-        put_u32(section(SectionKind::scales), format::bits<std::uint32_t>(quantise(vector, row)));
+        put_u32(section(SectionKind::scales), bit_cast<std::uint32_t>(quantise(vector, row)));
         for (const auto value : row) section(SectionKind::vectors).push_back(static_cast<std::byte>(value));
       }
     }
