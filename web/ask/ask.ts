@@ -397,17 +397,19 @@ store.watch((s) => [s.problem], (problem) => {
 // ---------------------------------------------------------------- start
 
 async function begin(): Promise<void> {
+  // The worker's script loads while the page finds out what else this browser can do.
+  const client = typeof WebAssembly === "object" ? new WorkerClient(site.engine_worker, onEvent) : null;
   const found = await capabilities();
   store.update({ capabilities: found });
   void examplesView(byId("examples"), site.examples, addressOf);
-  if (!found.webassembly) {
+  if (!client || !found.webassembly) {
     const message = "This browser runs no WebAssembly, which the search engine of this page is made of. A current Firefox, Chrome, Edge or Safari runs it; some have it switched off in a strict security mode.";
     store.update({ problem: { code: "unsupported", message }, offline: { ...store.state.offline, state: "unsupported", message: "the page cannot run here" } });
     field.disabled = true;
     return;
   }
-  worker = new WorkerClient(site.engine_worker, onEvent);
-  opened = worker.call("open", { site, capabilities: found }).then(({ info, presets }) => {
+  worker = client;
+  opened = client.call("open", { site, capabilities: found }).then(({ info, presets }) => {
     store.update({ info, presets });
   });
   const question = questionOf(window.location.search);

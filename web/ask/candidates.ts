@@ -2,10 +2,10 @@
 
 import type { Chunk } from "../engine/boundary.ts";
 import type { Candidate, RetrieveData, StageValues } from "../engine/trace.ts";
-import { h, pageLink, type Child } from "./dom.ts";
+import { chunkNumber, h, pageLink, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
 import { preview } from "./answer.ts";
-import { path, score } from "./words.ts";
+import { nameAndPlace, score } from "./words.ts";
 
 type Stage = keyof StageValues<number>;
 const stages: { name: Stage; label: string; unit: string }[] = [
@@ -30,37 +30,41 @@ export interface CandidateTable {
 export function candidateTable({ data, kept, chunks, popover, all, showAll }: CandidateTable): Child[] {
   const shown = all ? data.candidates : data.candidates.slice(0, firstRows);
   const handedOn = new Set(data.retrieved_ids);
+  // Roles are spelled out since narrow screens lay the rows out as grids, which takes a table's own roles away.
   return [
-    h("table", { class: "candidates" },
+    h("table", { class: "candidates", role: "table" },
       h("caption", { class: "sr-only" }, `Candidates for “${data.query}”, best first, with their rank and score at each stage`),
-      h("thead", null, h("tr", null,
-        h("th", { scope: "col", class: "rank" }, h("span", { class: "sr-only" }, "Rank")),
-        h("th", { scope: "col" }, "Passage"),
-        stages.map(({ label, unit }) => h("th", { scope: "col", class: "number", title: `rank and ${unit}` }, label)))),
-      h("tbody", null, shown.map((candidate) => row(candidate, handedOn.has(candidate.id), kept.has(candidate.id), chunks.get(candidate.id) ?? null, popover)))),
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
+        h("th", { scope: "col", role: "columnheader", class: "rank" }, h("span", { class: "sr-only" }, "Rank")),
+        h("th", { scope: "col", role: "columnheader", class: "what" }, "Passage"),
+        stages.map(({ name, label, unit }) => h("th", { scope: "col", role: "columnheader", class: `number ${name}`, title: `rank and ${unit}` }, label)))),
+      h("tbody", { role: "rowgroup" }, shown.map((candidate) => row(candidate, handedOn.has(candidate.id), kept.has(candidate.id), chunks.get(candidate.id) ?? null, popover)))),
     data.candidates.length > shown.length &&
       h("button", { type: "button", class: "plain", on: { click: showAll } }, `Show all ${data.candidates.length}`),
   ];
 }
 
 function row(candidate: Candidate, handedOn: boolean, kept: boolean, chunk: Chunk | null, popover: Popover): HTMLElement {
-  const title = chunk ? path(chunk.title, chunk.heading_path) : candidate.id;
-  const link = pageLink(chunk?.url ?? "", { class: "candidate" }, title);
+  const { name: heading, place } = chunk ? nameAndPlace(chunk.title, chunk.heading_path) : { name: candidate.id, place: "" };
+  const link = pageLink(chunk?.url ?? "", { class: "candidate" }, heading);
   if (link.tagName !== "A") link.tabIndex = 0;
   popover.attach(link, () => preview(chunk, undefined, candidate.id));
   const status = kept ? h("span", { class: "mark-kept" }, "kept") : handedOn && h("span", { class: "sr-only" }, " handed on");
-  return h("tr", { "data-id": candidate.id, class: kept ? "kept" : handedOn ? "handed-on" : null },
-    h("td", { class: "rank" }, String(candidate.rank)),
-    h("td", { class: "what" }, link, status),
+  return h("tr", { role: "row", "data-id": candidate.id, class: kept ? "kept" : handedOn ? "handed-on" : null },
+    h("td", { role: "cell", class: "rank" }, String(candidate.rank)),
+    h("td", { role: "cell", class: "what" }, link, status,
+      h("span", { class: "where" }, place && `${place} · `, h("span", { class: "numbers" }, chunkNumber(candidate.id)))),
     stages.map(({ name }) => cell(candidate, name)));
 }
 
 function cell(candidate: Candidate, stage: Stage): HTMLElement {
   const rank = candidate.ranks[stage];
   const value = candidate.scores[stage];
-  if (rank === null && value === null) return h("td", { class: "number none" }, h("span", { "aria-label": "not ranked" }, "–"));
-  return h("td", { class: "number" },
-    h("span", { class: "place" }, rank === null ? "–" : String(rank), movement(candidate, stage)),
+  if (rank === null && value === null) {
+    return h("td", { role: "cell", class: `number none ${stage}` }, h("span", { "aria-hidden": "true" }, "–"), h("span", { class: "sr-only" }, "not ranked"));
+  }
+  return h("td", { role: "cell", class: `number ${stage}` },
+    h("span", { class: "place" }, movement(candidate, stage), h("span", { class: "at" }, rank === null ? "–" : String(rank))),
     value !== null && h("span", { class: "score" }, score(value)));
 }
 

@@ -46,6 +46,11 @@ export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(fragment);
 }
 
+/** "#007" of `run#007`: tells two passages under one heading apart. */
+export function chunkNumber(id: string): string {
+  return id.slice(Math.max(0, id.lastIndexOf("#")));
+}
+
 /** A link target that a corpus, model or trace names: web addresses only, null for anything else. */
 export function webAddress(url: string): string | null {
   try {

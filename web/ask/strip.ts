@@ -4,7 +4,7 @@
 import type { ModelProgress } from "../worker/messages.ts";
 import { fill, h, type Child } from "./dom.ts";
 import type { State } from "./state.ts";
-import { megabytes, plural, stageNames, stageUsed, type StageName } from "./words.ts";
+import { megabytes, plural, stageExtent, stageNames, stageUsed, type StageName } from "./words.ts";
 
 export interface StripActions {
   load(): void;
@@ -35,12 +35,14 @@ function stages(state: Readonly<State>): HTMLElement {
   const lacking = entries.filter((stage) => !stageUsed(now[stage]));
   return item("stages",
     h("span", null, ran ? "Stages used: " : "Stages: "),
-    entries.map((stage, i) => [i > 0 && " ", stageTag(stage, stageUsed(now[stage]))]),
+    entries.map((stage, i) => [i > 0 && " ", stageTag(stage, now[stage])]),
     lacking.length > 0 && h("span", { class: "quiet reason" }, ` ${[...new Set(lacking.map((stage) => now[stage]))].join("; ")}`));
 }
 
-function stageTag(stage: StageName, used: boolean): HTMLElement {
-  return h("span", { class: used ? "stage used" : "stage" }, h("span", { "aria-hidden": "true" }, used ? "● " : "○ "), stageNames[stage], h("span", { class: "sr-only" }, used ? " ready" : " missing"));
+function stageTag(stage: StageName, entry: string): HTMLElement {
+  const used = stageUsed(entry);
+  const extent = stageExtent(entry);
+  return h("span", { class: used ? "stage used" : "stage" }, h("span", { "aria-hidden": "true" }, used ? "● " : "○ "), stageNames[stage], extent && h("span", { class: "quiet numbers" }, ` ${extent}`), h("span", { class: "sr-only" }, used ? " ready" : " missing"));
 }
 
 function lexical(state: Readonly<State>): string {
@@ -81,7 +83,7 @@ function models(state: Readonly<State>, actions: StripActions): Child {
     return item("models", h("label", null, "Models ", h("span", { class: "numbers" }, size), " ", h("progress", { max: total, value: received })), button("Cancel", actions.cancel));
   }
   if (failed) return item("models", `Models: ${failed.message}. `, button("Try again", actions.load));
-  return item("models", `Models not loaded (${size}). `, button("Load", actions.load));
+  return item("models", `Models not loaded (${received > 0 ? size : `${megabytes(total)} MB`}). `, button("Load", actions.load));
 }
 
 function offline({ offline }: Readonly<State>, actions: StripActions): HTMLElement {

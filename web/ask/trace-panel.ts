@@ -3,10 +3,10 @@
 import type { RecordedEffect, Step, Trace } from "../engine/trace.ts";
 import { summary, totals } from "./answer.ts";
 import { candidateTable } from "./candidates.ts";
-import { fill, h, type Child } from "./dom.ts";
+import { chunkNumber, fill, h, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
 import type { Run } from "./state.ts";
-import { count, date, duration, featureNames, nodeNames, path, percent, plural, score } from "./words.ts";
+import { count, date, duration, featureNames, nameAndPlace, nodeNames, percent, plural, score } from "./words.ts";
 import { wordDiff } from "./word-diff.ts";
 
 export interface TraceActions {
@@ -95,9 +95,11 @@ export class TracePanel {
   }
 
   #body(step: Step, run: Run): Child {
-    const name = (id: string): string => {
+    const named = (id: string): Child => {
       const chunk = run.chunks.get(id);
-      return chunk ? path(chunk.title, chunk.heading_path) : id;
+      if (!chunk) return id;
+      const { name, place } = nameAndPlace(chunk.title, chunk.heading_path);
+      return [name, " ", h("span", { class: "where" }, place && `${place} · `, chunkNumber(id))];
     };
     switch (step.node) {
       case "retrieve": {
@@ -116,22 +118,25 @@ export class TracePanel {
               this.show(run, null);
             },
           }),
+          scoredInTime(step, run.trace),
         ];
       }
       case "grade_context": {
         const { relevant, unsure, probability, reason, relevant_chunk_ids, dropped_ids } = step.data;
-        const values = Object.entries(step.data.features ?? {});
+        const values = evidence(step.data.features ?? {});
         return [
           h("p", null,
             h("strong", null, relevant ? (unsure ? "Perhaps relevant" : "Relevant") : "Not relevant"),
             probability != null && h("span", { class: "numbers quiet" }, ` p = ${percent(probability)}`)),
           reason && h("p", null, reason),
-          relevant_chunk_ids.length > 0 && h("ul", { class: "kept-list" }, relevant_chunk_ids.map((id) => h("li", null, name(id)))),
+          relevant_chunk_ids.length > 0 && h("ul", { class: "kept-list" }, relevant_chunk_ids.map((id) => h("li", null, named(id)))),
           dropped_ids.length > 0 && h("p", { class: "quiet" }, `Named by the grader but not among the passages, dropped: ${dropped_ids.join(", ")}`),
           values.length > 0 && h("table", { class: "features" },
             h("caption", { class: "label" }, "What the verdict rests on"),
             h("tbody", null, values.map(([key, value]) =>
-              h("tr", null, h("th", { scope: "row" }, featureNames[key] ?? key, featureNames[key] && h("code", null, key)), h("td", { class: "number" }, score(value)))))),
+              h("tr", null,
+                h("th", { scope: "row" }, featureNames[key] ?? key, featureNames[key] && h("code", null, key)),
+                value === undefined ? h("td", { class: "quiet" }, "absent") : h("td", { class: "number" }, score(value)))))),
         ];
       }
       case "rewrite_query":
@@ -181,6 +186,27 @@ export class TracePanel {
       if (by !== 0) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: 320, easing: "ease-out" });
     }
   }
+}
+
+/** A verdict's features; one that the page knows and the verdict had to do without (no model) is there as undefined. */
+function evidence(features: Readonly<Record<string, number>>): [string, number | undefined][] {
+  const given = Object.entries(features);
+  if (given.length === 0) return [];
+  const absent = Object.keys(featureNames).filter((name) => !(name in features));
+  return [...given, ...absent.map((name): [string, undefined] => [name, undefined])];
+}
+
+/** A reranker with a time budget scores the best fused candidates and leaves the rest in their order (agent.md). */
+function scoredInTime(step: Step, trace: Trace | null): Child {
+  const budget = Number(trace?.config["rerank_budget_ms"] ?? 0);
+  const most = Number(trace?.config["rerank_candidates"] ?? 0);
+  const call = step.effects.find((effect) => effect.kind === "score");
+  const logits = (call?.result as { logits?: unknown } | null | undefined)?.logits;
+  if (typeof logits !== "string" || !(budget > 0)) return null;
+  const bytesOfALogit = 4;
+  const scored = Math.floor((logits.replace(/=+$/, "").length * 3) / 4 / bytesOfALogit);
+  if (scored >= most) return null;
+  return h("p", { class: "quiet" }, `The reranker scored ${plural(scored, "passage")} in its ${duration(budget)}, best fused first; the others keep their fused order.`);
 }
 
 function rowKey(row: HTMLElement): string {

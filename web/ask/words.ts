@@ -43,13 +43,25 @@ export const stageNames: Record<StageName, string> = { lexical: "lexical", dense
 /** A stage's entry is "used", "used: 7 of 10 scored" and the like, or the reason why it was not used. */
 export const stageUsed = (entry: string): boolean => /^used\b/.test(entry);
 
+/** How far a stage got where it stopped early: "3 of 10"; empty otherwise. */
+export const stageExtent = (entry: string): string => /^used: (\d+ of \d+)\b/.exec(entry)?.[1] ?? "";
+
 export function date(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 10);
 }
 
+function headings(title: string, heading: string): string[] {
+  if (!heading || heading === title) return [title];
+  const parts = heading.split(" > ");
+  return parts[0] === title ? parts : [title, ...parts];
+}
+
 /** Title and headings as one path, without a heading that repeats the title. */
-export function path(title: string, heading: string): string {
-  if (!heading || heading === title) return title;
-  return heading.startsWith(`${title} > `) ? heading.split(" > ").join(" › ") : [title, ...heading.split(" > ")].join(" › ");
+export const path = (title: string, heading: string): string => headings(title, heading).join(" › ");
+
+/** The same in two: the innermost heading, and where it stands. */
+export function nameAndPlace(title: string, heading: string): { name: string; place: string } {
+  const parts = headings(title, heading);
+  return { name: parts.at(-1) ?? title, place: parts.slice(0, -1).join(" › ") };
 }

@@ -90,8 +90,14 @@ function ready(): Opened {
 async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"open">> {
   const moduleUrl = capabilities.simd ? site.engine : site.engine_baseline;
   const wasmUrl = capabilities.simd ? site.engine_wasm : site.engine_baseline_wasm;
-  const { default: factory } = (await import(moduleUrl)) as { default: EngineFactory };
-  const engine = await Engine.create(factory, { locateFile: () => wasmUrl });
+  // All three at once: the index is the longest of them, and what comes early waits in its stream.
+  const index = fetch(site.index.url);
+  index.catch(() => undefined); // told where it is read
+  const [{ default: factory }, wasmBinary] = await Promise.all([
+    import(moduleUrl) as Promise<{ default: EngineFactory }>,
+    engineBytes(wasmUrl),
+  ]);
+  const engine = await Engine.create(factory, { wasmBinary });
 
   const progress: IndexProgress = { received: 0, total: site.index.bytes, part: "none", info: null, error: null };
   let lexical: (info: IndexInfo) => void;
@@ -105,7 +111,7 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
     Object.assign(progress, stage);
     post({ event: "index", progress: { ...progress } });
     if (advanced && stage.info) lexical(stage.info);
-  }).catch((error: unknown) => {
+  }, undefined, index).catch((error: unknown) => {
     failed(error);
     const { code, message } = error instanceof EngineError ? error : { code: "internal", message: String(error) };
     post({ event: "index", progress: { ...progress, error: { code, message } } });
@@ -120,6 +126,12 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
   const info = await first;
   models.checkAgainst(info.metadata);
   return { info, presets: engine.presets() };
+}
+
+async function engineBytes(url: string): Promise<ArrayBuffer> {
+  const response = await fetch(url);
+  if (!response.ok) throw new EngineError({ code: "io", message: `The engine could not be loaded: the server answered ${response.status}.`, field: url });
+  return response.arrayBuffer();
 }
 
 function options(config: RunConfig): RunOptions {

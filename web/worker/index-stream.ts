@@ -16,12 +16,16 @@ export interface IndexStage {
   info: IndexInfo | null;
 }
 
-/** Resolves when the whole file is open. Throws EngineError: `io` (the network), or what the engine says of the file. */
+/**
+ * Resolves when the whole file is open. Throws EngineError: `io` (the network), or what the engine says of the file.
+ * @param begun a request for the whole file that is under way already
+ */
 export async function streamIndex(
   engine: Engine,
   file: Site["index"],
   onStage: (stage: IndexStage) => void,
   pauseMs = firstPauseMs,
+  begun?: Promise<Response>,
 ): Promise<void> {
   engine.reserve(file.bytes);
   const stage: IndexStage = { received: 0, part: "none", info: null };
@@ -32,7 +36,9 @@ export async function streamIndex(
     const before = stage.received;
     let problem: string;
     try {
-      await receive(file.url, stage.received, (piece) => {
+      const first = begun;
+      begun = undefined;
+      await receive(await (first ?? request(file.url, stage.received)), stage.received, (piece) => {
         engine.write(piece, stage.received);
         stage.received += piece.byteLength;
         if (stage.part === "none") {
@@ -71,10 +77,13 @@ function lexicalExtent(engine: Engine, received: number): number | undefined {
   }
 }
 
-/** Reads from byte `from` on. A server that does not know ranges sends the file from its beginning: that part is skipped. */
-async function receive(url: string, from: number, take: (piece: Uint8Array) => void): Promise<void> {
+function request(url: string, from: number): Promise<Response> {
   // A request with a range is sent with `Accept-Encoding: identity` (Fetch standard), so offsets are those of the file.
-  const response = await fetch(url, from > 0 ? { headers: { Range: `bytes=${from}-` } } : {});
+  return fetch(url, from > 0 ? { headers: { Range: `bytes=${from}-` } } : {});
+}
+
+/** Reads from byte `from` on. A server that does not know ranges sends the file from its beginning: that part is skipped. */
+async function receive(response: Response, from: number, take: (piece: Uint8Array) => void): Promise<void> {
   if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`);
   let skip = from > 0 && response.status !== 206 ? from : 0;
   const reader = response.body.getReader();

@@ -55,6 +55,16 @@ test("the lexical part opens before the rest has arrived", async () => {
   assert.deepEqual([...memory.subarray(0, 100)], [...bytes]);
 });
 
+test("a request that is under way already is read, not made again", async () => {
+  const seen = server([60]);
+  const { engine, memory } = await engineWithLexicalPart(40);
+  await streamIndex(engine, file, () => undefined, 1, fetch(file.url));
+  assert.equal(seen.length, 2);
+  assert.equal(seen[0], "whole");
+  assert.match(seen[1] ?? "", /^bytes=[1-9]\d*-$/);
+  assert.deepEqual([...memory.subarray(0, 100)], [...bytes]);
+});
+
 test("a download that breaks off goes on where it stopped", async () => {
   const seen = server([60, 90]);
   const { engine, memory } = await engineWithLexicalPart(40);
