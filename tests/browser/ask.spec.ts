@@ -1,7 +1,7 @@
 // The Ask page as a visitor meets it: passages while typing, an answer, a refusal, the trace, by mouse and by keyboard.
 
 import { AxeBuilder } from "./axe.ts";
-import { answerable, ask, expect, lexicalReady, modelsReady, test, unanswerable } from "./site.ts";
+import { answerable, ask, expect, lexicalReady, modelsReady, test, unanswerable, warm } from "./site.ts";
 
 test("passages appear while typing, before any model has arrived", async ({ page, site }) => {
   await page.addInitScript(() => localStorage.setItem("polygraph.settings", '{"preset":"tuned","set":{},"models":"off"}'));
@@ -24,9 +24,7 @@ test("without models a question is answered from the words alone, and the answer
   await expect(page.locator('[data-item="stages"]')).toContainText("embedder");
 });
 
-test("a question is answered with citations that show and open their passage", async ({ page, site }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("a question is answered with citations that show and open their passage", async ({ page }) => {
   await ask(page, answerable);
   await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
   await expect(page).toHaveURL(/\?q=How\+do\+I\+limit/);
@@ -46,9 +44,7 @@ test("a question is answered with citations that show and open their passage", a
   await expect(page.locator("#live")).toContainText("Answer, ");
 });
 
-test("a question that the documents do not answer is refused, with what was looked for, what was found and why", async ({ page, site }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("a question that the documents do not answer is refused, with what was looked for, what was found and why", async ({ page }) => {
   await ask(page, unanswerable);
   const answer = page.locator("#answer");
   await expect(answer).toHaveAttribute("data-status", "refused");
@@ -56,23 +52,47 @@ test("a question that the documents do not answer is refused, with what was look
   await expect(page.locator("#live")).toContainText("Refused");
 });
 
-test("the trace shows each step, moves ranks through the stages, and replays identically", async ({ page, site }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("examples that claim an answer are answered, and trick ones refused", async ({ page }) => {
+  warm.setTimeout(300_000);
+  const groups = page.locator(".examples-group");
+  await expect(groups).toHaveCount(3);
+  for (const [title, status] of [["Has an answer", "answered"], ["Trick", "refused"]] as const) {
+    const questions = await groups.filter({ hasText: title }).locator("a").allInnerTexts();
+    expect(questions).toHaveLength(4);
+    for (const question of questions) {
+      await page.locator("#home").click();
+      await page.getByRole("link", { name: question }).click();
+      await expect(page.locator("h2.question")).toHaveText(question);
+      await expect(page.locator("#answer"), question).toHaveAttribute("data-status", status, { timeout: 120_000 });
+    }
+  }
+});
+
+warm("an answer is copied as Markdown whose citations are links", async ({ page }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await ask(page, answerable);
+  await page.getByRole("button", { name: "Copy as Markdown" }).click();
+  await expect(page.locator("#toast")).toHaveText("Answer copied");
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain(`**${answerable}**`);
+  expect(copied).toMatch(/\[\[1\]\]\(https:\/\/\S+#\S+\)/);
+  expect(copied).toMatch(/^1\. \[.+\]\(https:/m);
+});
+
+warm("the trace shows each step, moves ranks through the stages, and replays identically", async ({ page }) => {
   await ask(page, answerable);
   const trace = page.locator("#trace");
   await expect(trace.locator(".step.retrieve")).toHaveCount(1);
   await expect(trace.locator(".step.grade_context")).toHaveCount(1);
   await expect(trace.locator(".step.generate")).toHaveCount(1);
   const first = trace.locator(".candidates tbody tr").first();
-  await expect(first.locator("td.number .place")).toHaveCount(4);
+  await expect(first.locator("td.number .at")).toHaveText([/^[\d–]+$/, /^[\d–]+$/, /^\d+$/, /^\d+$/]);
+  await expect(trace.locator(".candidates .move").first()).toContainText(/[↑↓]\d/);
   await trace.getByRole("button", { name: "Replay" }).click();
   await expect(trace.locator(".replay")).toHaveClass(/identical/);
 });
 
-test("a downloaded trace is the run's own record", async ({ page, site }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("a downloaded trace is the run's own record", async ({ page }) => {
   await ask(page, answerable);
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
   const chunks: Buffer[] = [];
@@ -81,9 +101,7 @@ test("a downloaded trace is the run's own record", async ({ page, site }) => {
   expect(trace).toMatchObject({ kind: "trace", question: answerable, status: "answered" });
 });
 
-test("asking again from a step takes what the trace holds and works out only the rest", async ({ page, site }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("asking again from a step takes what the trace holds and works out only the rest", async ({ page }) => {
   await ask(page, answerable);
   await page.locator('[data-key="fork-1"]').click();
   const dialog = page.getByRole("dialog");
@@ -93,9 +111,7 @@ test("asking again from a step takes what the trace holds and works out only the
   await expect(page.locator("#trace")).toContainText("taken from the earlier trace", { timeout: 60_000 });
 });
 
-test("everything works by keyboard alone", async ({ page, site, context }) => {
-  await page.goto(site);
-  await modelsReady(page);
+warm("everything works by keyboard alone", async ({ page }) => {
   const field = page.getByRole("textbox", { name: "Question" });
   await page.keyboard.press("Control+k");
   await expect(field).toBeFocused();
@@ -105,10 +121,10 @@ test("everything works by keyboard alone", async ({ page, site, context }) => {
   await expect(page.locator("#passages .passage").first()).toBeFocused();
   await page.keyboard.press("ArrowDown");
   await expect(page.locator("#passages .passage").nth(1)).toBeFocused();
-  if (await page.locator("#passages a.passage").count()) {
-    const [opened] = await Promise.all([context.waitForEvent("page"), page.keyboard.press("Enter")]);
-    await opened.close();
-  }
+  const address = await page.locator("#passages .passage").nth(1).getAttribute("href");
+  const [opened] = await Promise.all([page.context().waitForEvent("page"), page.keyboard.press("Enter")]);
+  expect(address).toMatch(/^https:.+#/);
+  await opened.close();
   await page.keyboard.press("Escape");
   await expect(field).toBeFocused();
   await page.keyboard.press("Enter");
@@ -174,29 +190,49 @@ test("a second visit works without a network", async ({ page, site, context }) =
   await expect(page.locator('[data-item="stages"]')).not.toContainText("○");
 });
 
+warm("on a narrow screen the trace stands below the answer, its table shows every rank, and a passage stays inside", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await ask(page, answerable);
+  const answer = (await page.locator("#answer").boundingBox())!;
+  const trace = (await page.locator("#trace").boundingBox())!;
+  expect(trace.y).toBeGreaterThanOrEqual(answer.y + answer.height);
+  const row = page.locator(".candidates tbody tr").first();
+  for (const cell of await row.getByRole("cell").all()) {
+    const box = (await cell.boundingBox())!;
+    expect(box.width).toBeGreaterThan(8);
+    expect(box.x + box.width).toBeLessThanOrEqual(360);
+  }
+  await expect(row.getByRole("cell")).toHaveCount(6);
+  await page.locator(".cite").first().focus();
+  const popover = (await page.locator(".popover").boundingBox())!;
+  expect(popover.x).toBeGreaterThanOrEqual(0);
+  expect(popover.x + popover.width).toBeLessThanOrEqual(360);
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [1280, 360]) {
-    test(`nothing is wrong for assistive technology, and nothing overflows: ${colorScheme}, ${width} px`, async ({ page, site }) => {
+    warm(`nothing is wrong for assistive technology, and nothing overflows: ${colorScheme}, ${width} px`, async ({ page }) => {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
+      await page.setViewportSize({ width, height: 740 });
       const inspect = async (state: string): Promise<void> => {
         const { violations } = await new AxeBuilder(page).analyse();
         expect(violations.map(({ id, nodes }) => `${state}: ${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
         expect(await page.evaluate(() => document.documentElement.scrollWidth), state).toBeLessThanOrEqual(width);
       };
-      await page.goto(site);
-      await lexicalReady(page);
       await inspect("start");
       await page.getByRole("textbox", { name: "Question" }).fill("memory lim");
       await expect(page.locator("#passages .passage").first()).toBeVisible();
       await inspect("typing");
-      await modelsReady(page);
       await ask(page, answerable);
+      await page.locator(".cite").first().focus();
+      await expect(page.locator(".popover")).toBeVisible();
       await inspect("answer");
+      await page.keyboard.press("Escape");
       await ask(page, unanswerable);
       await inspect("refusal");
       await page.getByRole("button", { name: "Settings" }).click();
       await inspect("settings");
+      await page.getByRole("button", { name: "Done" }).click();
     });
   }
 }

@@ -1,7 +1,7 @@
 // The page over a network and in browsers that do not do what they should: each case is a clear message or a smaller mode
 // that works.
 
-import { answerable, ask, expect, lexicalReady, modelsReady, siteFolder, StaticServer, test } from "./site.ts";
+import { answerable, ask, expect, lexicalReady, modelsReady, siteFolder, StaticServer, test, warm } from "./site.ts";
 
 let server: StaticServer;
 let site: string;
@@ -103,13 +103,44 @@ test("a server that does not isolate the page leaves it one thread, and it answe
   await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
 });
 
-test("the page never asks a third host", async ({ page }) => {
-  const foreign: string[] = [];
-  page.on("request", (request) => {
-    if (!request.url().startsWith(site) && !request.url().startsWith("blob:")) foreign.push(request.url());
+test("a private window that refuses every store leaves a page that answers, and says that nothing is kept", async ({ page }) => {
+  await page.addInitScript(() => {
+    const refuse = (): never => {
+      throw new DOMException("The operation is insecure.", "SecurityError");
+    };
+    Object.defineProperty(globalThis, "localStorage", { get: refuse });
+    for (const method of ["has", "open", "match", "keys", "delete"]) Object.defineProperty(CacheStorage.prototype, method, { value: async () => refuse() });
+    Object.defineProperty(ServiceWorkerContainer.prototype, "register", { value: async () => refuse() });
   });
+  server.faults = [{ path: /\.onnx$/, status: 503 }];
   await page.goto(site);
-  await modelsReady(page);
+  await lexicalReady(page);
+  await expect(page.locator('[data-item="offline"]')).toContainText("as in a private window");
   await ask(page, answerable);
-  expect(foreign).toEqual([]);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
+});
+
+warm("the page, its workers and its models come from one host, under a policy that nothing violates", async ({ page, loaded, site: address, faults }) => {
+  await ask(page, answerable);
+  expect(loaded.requests.filter((url) => url.includes(".onnx"))).toHaveLength(2);
+  expect(loaded.requests.filter((url) => !url.startsWith(address) && !url.startsWith("blob:"))).toEqual([]);
+
+  const policy = (await page.request.get(address)).headers()["content-security-policy"] ?? "";
+  expect(policy).toContain("script-src 'self' 'wasm-unsafe-eval'");
+  expect(policy).not.toMatch(/'unsafe-(inline|eval)'/);
+  // The watch for violations can see one.
+  const violation = await page.evaluate(
+    () =>
+      new Promise<string>((resolve) => {
+        document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective), { once: true });
+        const script = document.createElement("script");
+        script.textContent = "globalThis.inlineRan = true";
+        document.body.append(script);
+        script.remove();
+      }),
+  );
+  expect(violation).toBe("script-src-elem");
+  expect(faults.filter((fault) => !fault.includes("Content Security Policy"))).toEqual([]);
+  expect(faults).toHaveLength(1);
+  faults.length = 0;
 });

@@ -1,7 +1,8 @@
 // The fixtures of the browser tests: the built site behind the program's own server, one for each worker, and a page that
-// reports every console error, uncaught exception and Content-Security-Policy violation.
+// reports every console error, uncaught exception and Content-Security-Policy violation. `test` gives a page of its own,
+// which loads everything anew; `warm` gives one page to all its tests, with the models loaded once, back at the start.
 
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type ConsoleMessage, type Page } from "@playwright/test";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,12 +15,16 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 export const siteFolder = process.env["POLYGRAPH_TEST_SITE"] ?? path.join(root, "dist/site");
 export const program = process.env["POLYGRAPH_TEST_PROGRAM"] ?? path.join(root, "build/default/cli/polygraph");
 
+const viewport = { width: 1280, height: 900 };
+
 /** Models of this size take a while on a busy machine with two cores. */
 export const modelsReadyMs = 120_000;
 
 interface WorkerFixtures {
   /** Address of the site, served by `polygraph serve`. */
   site: string;
+  /** A page whose models are loaded, and every address it asked for since it was opened. */
+  loaded: { page: Page; requests: string[] };
 }
 interface TestFixtures {
   faults: string[];
@@ -44,24 +49,52 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     { scope: "worker" },
   ],
 
+  loaded: [
+    async ({ browser, site }, use) => {
+      const context = await browser.newContext({ viewport });
+      const page = await context.newPage();
+      const requests: string[] = [];
+      // The page's own and its workers'; a page that a test opens through a link belongs to someone else.
+      context.on("request", (request) => {
+        if (request.serviceWorker() || request.frame().page() === page) requests.push(request.url());
+      });
+      await page.goto(site);
+      await modelsReady(page);
+      await use({ page, requests });
+      await context.close();
+    },
+    { scope: "worker", timeout: 180_000 },
+  ],
+
   /** What went wrong on the page; every test that uses the page expects it to stay empty. */
   faults: [
     async ({ page }, use) => {
       const faults: string[] = [];
-      watch(page, faults);
+      const uncaught = (error: Error): number => faults.push(`uncaught: ${error.message}`);
+      const logged = (message: ConsoleMessage): void => {
+        if (message.type() === "error") faults.push(`console: ${message.text()}`);
+      };
+      page.on("pageerror", uncaught);
+      page.on("console", logged);
       await use(faults);
+      page.off("pageerror", uncaught);
+      page.off("console", logged);
       expect(faults).toEqual([]);
     },
     { auto: true },
   ],
 });
 
-export function watch(page: Page, faults: string[]): void {
-  page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));
-  page.on("console", (message) => {
-    if (message.type() === "error") faults.push(`console: ${message.text()}`);
-  });
-}
+export const warm = test.extend({
+  page: async ({ loaded: { page } }, use) => {
+    await use(page);
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: "light", reducedMotion: "no-preference" });
+    await page.keyboard.press("Escape"); // a dialog that a failed test left open
+    await page.locator("#home").click();
+    await expect(page.locator("#start")).toBeVisible();
+  },
+});
 
 export { expect, StaticServer };
 
@@ -69,7 +102,8 @@ export { expect, StaticServer };
 export async function ask(page: Page, question: string): Promise<void> {
   await page.getByRole("textbox", { name: "Question" }).fill(question);
   await page.keyboard.press("Enter");
-  await expect(page.locator("#answer")).not.toHaveAttribute("data-status", "running", { timeout: 60_000 });
+  await expect(page.locator("h2.question")).toHaveText(question.trim());
+  await expect(page.locator("#answer")).not.toHaveAttribute("data-status", "running", { timeout: 120_000 });
 }
 
 export async function modelsReady(page: Page): Promise<void> {
