@@ -10,7 +10,13 @@
 all_groups=(native sanitize reference wasm web e2e)
 venv=$cache/venv
 
+# model_file ROLE NAME: where the cache keeps it.
+model_file() { find "$cache/models/$1" -name "$2" -print -quit; }
+
 export POLYGRAPH_TEST_INDEX=$index
+POLYGRAPH_VOCAB=$(model_file embedder vocab.txt)
+export POLYGRAPH_VOCAB
+export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
 prepare_native() {
@@ -26,7 +32,7 @@ prepare_reference() {
   local wanted
   wanted=$(digest tests/text/requirements.txt)
   if [[ -x $venv/bin/python ]] && [[ -f $venv/stamp && $(<"$venv/stamp") == "$wanted" ]]; then return; fi
-  run_step "Python environment" bash -c 'python3 -m venv --clear "$1" && "$1/bin/pip" install -q -r "$2"' _ "$venv" "$root/tests/text/requirements.txt"
+  run_step "Python environment" bash -c 'python3 -m venv --clear "$1" && "$1/bin/pip" install -q --no-deps -r "$2"' _ "$venv" "$root/tests/text/requirements.txt"
   printf '%s' "$wanted" >"$venv/stamp"
 }
 prepare_wasm() { :; }
@@ -36,7 +42,8 @@ prepare_e2e() { :; }
 group_native() { env -C "$root" ctest --preset default -j "$jobs"; }
 group_sanitize() { env -C "$root" ctest --preset sanitize -j "$jobs"; }
 group_reference() {
-  "$venv/bin/python" "$root/tests/text/tokenizer_reference.py" --program "$root/build/default/tests/text/tokenizer_probe" --models "$cache/models"
+  "$venv/bin/python" "$root/tests/text/tokenizer_reference.py" --program "$root/build/default/tests/text/tokenizer_program" \
+    --tokenizer "$(model_file embedder tokenizer.json)" --vocab "$(model_file embedder vocab.txt)"
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
 group_web() { env -C "$root" npx tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
