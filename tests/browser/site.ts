@@ -56,7 +56,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       const requests: string[] = [];
       // The page's own and its workers'; a page that a test opens through a link belongs to someone else.
       context.on("request", (request) => {
-        if (request.serviceWorker() || request.frame().page() === page) requests.push(request.url());
+        if (request.serviceWorker() || (!request.isNavigationRequest() && request.frame().page() === page)) requests.push(request.url());
       });
       await page.goto(site);
       await modelsReady(page);

@@ -3,7 +3,7 @@
 import { EngineError } from "../engine/engine.ts";
 import type { Chunk } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
-import { capabilities } from "../worker/capabilities.ts";
+import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
 import type { Finished, WorkerEvent } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
@@ -47,7 +47,6 @@ const site = resolveSite(
 );
 
 const store = new Store<State & { replay: ReplayVerdict | null }>({
-  capabilities: null,
   index: { received: 0, total: site.index.bytes, part: "none", info: null, error: null },
   info: null,
   presets: null,
@@ -67,10 +66,11 @@ const store = new Store<State & { replay: ReplayVerdict | null }>({
 const say = (message: string): void => {
   live.textContent = message;
 };
-const popover = new Popover(document.body);
+const popover = new Popover(byId("main"));
 const settingsView = new SettingsView(byId<HTMLDialogElement>("settings"));
 const offline = new OfflineKeeper((change) => store.update({ offline: { ...store.state.offline, ...change } }));
 
+const storable = canStore();
 let worker: WorkerClient | null = null;
 let opened: Promise<void> = Promise.resolve();
 
@@ -311,7 +311,7 @@ function changeSettings(settings: Settings): void {
 
 function loadModels(): void {
   changeSettings({ ...store.state.settings, models: "auto" });
-  void worker?.call("models", { action: "load" });
+  void storable.then((storage) => worker?.call("models", { action: "load", storage }));
 }
 
 function cancelModels(): void {
@@ -358,7 +358,7 @@ const panel = new TracePanel(byId("trace"), popover, {
   forkFrom,
 });
 
-store.watch((s) => [s.hits, s.typed], (hits, typed) => passages.show(hits, typed, store.state.lookupMs));
+store.watch((s) => [s.hits], (hits) => passages.show(hits, store.state.typed, store.state.lookupMs));
 store.watch(
   (s) => [s.run, s.hits !== null, s.asked === ""],
   (run, typing, start) => {
@@ -397,21 +397,19 @@ store.watch((s) => [s.problem], (problem) => {
 // ---------------------------------------------------------------- start
 
 async function begin(): Promise<void> {
-  // The worker's script loads while the page finds out what else this browser can do.
-  const client = typeof WebAssembly === "object" ? new WorkerClient(site.engine_worker, onEvent) : null;
-  const found = await capabilities();
-  store.update({ capabilities: found });
-  void examplesView(byId("examples"), site.examples, addressOf);
-  if (!client || !found.webassembly) {
+  const found = capabilities();
+  if (!found.webassembly) {
+    void examplesView(byId("examples"), site.examples, addressOf);
     const message = "This browser runs no WebAssembly, which the search engine of this page is made of. A current Firefox, Chrome, Edge or Safari runs it; some have it switched off in a strict security mode.";
     store.update({ problem: { code: "unsupported", message }, offline: { ...store.state.offline, state: "unsupported", message: "the page cannot run here" } });
     field.disabled = true;
     return;
   }
-  worker = client;
-  opened = client.call("open", { site, capabilities: found }).then(({ info, presets }) => {
+  worker = new WorkerClient(site.engine_worker, onEvent);
+  opened = worker.call("open", { site, capabilities: found }).then(({ info, presets }) => {
     store.update({ info, presets });
   });
+  void examplesView(byId("examples"), site.examples, addressOf);
   const question = questionOf(window.location.search);
   if (question) {
     field.value = question;
@@ -426,7 +424,7 @@ async function begin(): Promise<void> {
     return;
   }
   if (store.state.settings.models === "auto") loadModels();
-  void offline.start(found.storage);
+  void offline.start(await storable);
 }
 
 void begin();

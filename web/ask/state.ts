@@ -2,7 +2,6 @@
 
 import type { Chunk, Hit, IndexInfo, Presets } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
-import type { Capabilities } from "../worker/capabilities.ts";
 import type { IndexProgress, ModelProgress } from "../worker/messages.ts";
 import type { Settings } from "./settings-store.ts";
 
@@ -37,7 +36,6 @@ export interface Offline {
 }
 
 export interface State {
-  capabilities: Capabilities | null;
   index: IndexProgress;
   info: IndexInfo | null;
   presets: Presets | null;

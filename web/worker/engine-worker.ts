@@ -57,9 +57,9 @@ const handlers: Handlers = {
     running?.abort();
     return null;
   },
-  models: ({ action }) => {
+  models: (request) => {
     const { models } = ready();
-    if (action === "load") models.load();
+    if (request.action === "load") models.load(request.storage);
     else models.cancel();
     return null;
   },
@@ -119,7 +119,7 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
   });
   whole.catch(() => undefined); // said above; whoever awaits it is told again
 
-  const show = (): void => post({ event: "models", models: models.progress, threads: models.threads, kept: capabilities.storage });
+  const show = (): void => post({ event: "models", models: models.progress, threads: models.threads });
   const models = new Models(site, capabilities, show);
   show();
   opened = { engine, models, whole };

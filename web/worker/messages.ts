@@ -16,7 +16,8 @@ export interface Calls {
   fork: { request: { trace: string; step: number; config: RunConfig }; reply: Finished };
   replay: { request: { trace: string }; reply: { identical: boolean; difference: string; step: number; ms: number } };
   cancel: { request: null; reply: null };
-  models: { request: { action: "load" | "cancel" }; reply: null };
+  /** `storage`: the models can be kept in this browser. */
+  models: { request: { action: "load"; storage: boolean } | { action: "cancel" }; reply: null };
 }
 
 export interface Finished {
@@ -57,7 +58,7 @@ export interface ModelProgress {
 
 export type WorkerEvent =
   | { event: "index"; progress: IndexProgress }
-  | { event: "models"; models: ModelProgress[]; threads: number; kept: boolean }
+  | { event: "models"; models: ModelProgress[]; threads: number }
   | { event: "run"; trace: Trace };
 
 export type FromWorker = Answer | WorkerEvent;

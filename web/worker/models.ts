@@ -74,7 +74,7 @@ export class Models {
     this.#set("embedder", { state: "unsupported", message });
   }
 
-  load(): void {
+  load(storage: boolean): void {
     const wanted = this.#site.models.filter(({ role }) => {
       const state = this.#progress.get(role)?.state;
       return state === "waiting" || state === "cancelled" || state === "failed";
@@ -83,7 +83,7 @@ export class Models {
     this.#worker ??= this.#start();
     for (const { role } of wanted) this.#set(role, { state: "loading", message: "" });
     const { ort } = this.#site;
-    const { threads, storage } = this.#capabilities;
+    const { threads } = this.#capabilities;
     this.#call("load", { models: wanted, ort, threads, storage }).catch((error: Error) => this.#fail(error.message));
   }
 
