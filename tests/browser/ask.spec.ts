@@ -40,7 +40,7 @@ warm("a question is answered with citations that show and open their passage", a
   await page.keyboard.press("Escape");
   await expect(popover).toBeHidden();
   const href = await citation.getAttribute("href");
-  expect(href).toMatch(/^(https?:|[^:]+$)/);
+  expect(href).toMatch(/^https:\/\/docs\.docker\.com\/.+#/);
   await expect(page.locator("#live")).toContainText("Answer, ");
 });
 
@@ -209,30 +209,32 @@ warm("on a narrow screen the trace stands below the answer, its table shows ever
   expect(popover.x + popover.width).toBeLessThanOrEqual(360);
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [1280, 360]) {
-    warm(`nothing is wrong for assistive technology, and nothing overflows: ${colorScheme}, ${width} px`, async ({ page }) => {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 740 });
-      const inspect = async (state: string): Promise<void> => {
+warm("nothing is wrong for assistive technology, and nothing overflows, in both themes and on narrow screens", async ({ page }) => {
+  warm.setTimeout(300_000);
+  const inspect = async (state: string): Promise<void> => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const width of [1280, 360]) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.setViewportSize({ width, height: 740 });
+        const where = `${state}, ${colorScheme}, ${width} px`;
         const { violations } = await new AxeBuilder(page).analyse();
-        expect(violations.map(({ id, nodes }) => `${state}: ${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), state).toBeLessThanOrEqual(width);
-      };
-      await inspect("start");
-      await page.getByRole("textbox", { name: "Question" }).fill("memory lim");
-      await expect(page.locator("#passages .passage").first()).toBeVisible();
-      await inspect("typing");
-      await ask(page, answerable);
-      await page.locator(".cite").first().focus();
-      await expect(page.locator(".popover")).toBeVisible();
-      await inspect("answer");
-      await page.keyboard.press("Escape");
-      await ask(page, unanswerable);
-      await inspect("refusal");
-      await page.getByRole("button", { name: "Settings" }).click();
-      await inspect("settings");
-      await page.getByRole("button", { name: "Done" }).click();
-    });
-  }
-}
+        expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
+        expect.soft(await page.evaluate(() => document.documentElement.scrollWidth), where).toBeLessThanOrEqual(width);
+      }
+    }
+  };
+  await inspect("start");
+  await page.getByRole("textbox", { name: "Question" }).fill("memory lim");
+  await expect(page.locator("#passages .passage").first()).toBeVisible();
+  await inspect("typing");
+  await ask(page, answerable);
+  await page.locator(".cite").first().focus();
+  await expect(page.locator(".popover")).toBeVisible();
+  await inspect("answer");
+  await page.keyboard.press("Escape");
+  await ask(page, unanswerable);
+  await inspect("refusal");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await inspect("settings");
+  await page.getByRole("button", { name: "Done" }).click();
+});

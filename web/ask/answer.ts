@@ -3,7 +3,7 @@
 import type { Chunk } from "../engine/boundary.ts";
 import { slice } from "../engine/codepoints.ts";
 import { lastStep, type Citation, type Trace } from "../engine/trace.ts";
-import { fill, h, pageLink, webAddress, type Child } from "./dom.ts";
+import { fill, h, heading as named, pageLink, webAddress, type Child } from "./dom.ts";
 import { asMarkdown, numberCitations, renderMarkdown, renderPassage, type AnswerMarkdown } from "./markdown.ts";
 import { excerpt } from "./excerpt.ts";
 import type { Popover } from "./popover.ts";
@@ -123,7 +123,7 @@ export function preview(chunk: Chunk | null, claim: string | undefined, title: s
   }
   const supported = claim ? supportingSentence(chunk.text, claim.replace(/\[[^[\]\n]+#\d{3,}\]/g, "")) : null;
   return [
-    h("p", { class: "popover-path" }, path(chunk.title, chunk.heading_path)),
+    h("p", { class: "popover-path" }, named(path(chunk.title, chunk.heading_path))),
     h("div", { class: "passage-text" }, renderPassage(chunk.text, supported)),
     h("p", { class: "quiet id" }, chunk.id),
   ];
@@ -134,7 +134,7 @@ function sources(run: Run, trace: Trace, answer: AnswerMarkdown, popover: Popove
     h("h3", { class: "label" }, "Sources"),
     h("ol", null, answer.ids.map((id) => {
       const { title, url } = sourceOf(run, trace, id);
-      const link = pageLink(url, { class: "source" }, title);
+      const link = pageLink(url, { class: "source" }, named(title));
       if (link.tagName !== "A") link.tabIndex = 0;
       popover.attach(link, () => {
         const citation = trace.citations.find((c) => c.chunk_id === id);
@@ -186,7 +186,7 @@ function failed(problem: { code: string; message: string }): Child[] {
 function passageItem(chunk: Chunk | null, id: string): HTMLElement {
   if (!chunk) return h("li", null, h("span", { class: "passage" }, h("span", { class: "passage-path" }, id)));
   return h("li", null, pageLink(chunk.url, { class: "passage" },
-    h("span", { class: "passage-path" }, path(chunk.title, chunk.heading_path)),
+    h("span", { class: "passage-path" }, named(path(chunk.title, chunk.heading_path))),
     h("span", { class: "passage-excerpt" }, excerpt(chunk.text, []))));
 }
 

@@ -2,7 +2,7 @@
 
 import type { Chunk } from "../engine/boundary.ts";
 import type { Candidate, RetrieveData, StageValues } from "../engine/trace.ts";
-import { chunkNumber, h, pageLink, type Child } from "./dom.ts";
+import { chunkNumber, h, heading, pageLink, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
 import { preview } from "./answer.ts";
 import { nameAndPlace, score } from "./words.ts";
@@ -45,16 +45,16 @@ export function candidateTable({ data, kept, chunks, popover, all, showAll }: Ca
 }
 
 function row(candidate: Candidate, handedOn: boolean, kept: boolean, chunk: Chunk | null, popover: Popover): HTMLElement {
-  const { name: heading, place } = chunk ? nameAndPlace(chunk.title, chunk.heading_path) : { name: candidate.id, place: "" };
-  const link = pageLink(chunk?.url ?? "", { class: "candidate" }, heading);
+  const { name, place } = chunk ? nameAndPlace(chunk.title, chunk.heading_path) : { name: candidate.id, place: "" };
+  const link = pageLink(chunk?.url ?? "", { class: "candidate" }, heading(name));
   if (link.tagName !== "A") link.tabIndex = 0;
   popover.attach(link, () => preview(chunk, undefined, candidate.id));
   const status = kept ? h("span", { class: "mark-kept" }, "kept") : handedOn && h("span", { class: "sr-only" }, " handed on");
   return h("tr", { role: "row", "data-id": candidate.id, class: kept ? "kept" : handedOn ? "handed-on" : null },
     h("td", { role: "cell", class: "rank" }, String(candidate.rank)),
     h("td", { role: "cell", class: "what" }, link, status,
-      h("span", { class: "where" }, place && `${place} · `, h("span", { class: "numbers" }, chunkNumber(candidate.id)))),
-    stages.map(({ name }) => cell(candidate, name)));
+      h("span", { class: "where" }, place && [heading(place), " · "], h("span", { class: "numbers" }, chunkNumber(candidate.id)))),
+    stages.map((stage) => cell(candidate, stage.name)));
 }
 
 function cell(candidate: Candidate, stage: Stage): HTMLElement {

@@ -51,6 +51,11 @@ export function chunkNumber(id: string): string {
   return id.slice(Math.max(0, id.lastIndexOf("#")));
 }
 
+/** A heading's words, with options such as `--memory` kept on one line: browsers break after every hyphen. */
+export function heading(text: string): Child[] {
+  return text.split(/((?<![^\s(,/])--?[a-zA-Z][\w-]*)/).map((part, i) => (i % 2 === 1 ? h("span", { class: "option" }, part) : part));
+}
+
 /** A link target that a corpus, model or trace names: web addresses only, null for anything else. */
 export function webAddress(url: string): string | null {
   try {

@@ -1,7 +1,7 @@
 // Passages while somebody types: a list of links that the arrow keys walk through.
 
 import type { Hit } from "../engine/boundary.ts";
-import { fill, h, pageLink } from "./dom.ts";
+import { fill, h, heading, pageLink } from "./dom.ts";
 import { excerpt } from "./excerpt.ts";
 import { path, plural } from "./words.ts";
 
@@ -31,7 +31,7 @@ export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (m
         h("ol", { class: "passages" }, hits.map((hit) =>
           h("li", null,
             pageLink(hit.url, { class: "passage" },
-              h("span", { class: "passage-path" }, path(hit.title, hit.heading_path)),
+              h("span", { class: "passage-path" }, heading(path(hit.title, hit.heading_path))),
               h("span", { class: "passage-excerpt" }, excerpt(hit.text, hit.marks))),
           ))),
       );

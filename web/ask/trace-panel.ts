@@ -3,7 +3,7 @@
 import type { RecordedEffect, Step, Trace } from "../engine/trace.ts";
 import { summary, totals } from "./answer.ts";
 import { candidateTable } from "./candidates.ts";
-import { chunkNumber, fill, h, type Child } from "./dom.ts";
+import { chunkNumber, fill, h, heading, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
 import type { Run } from "./state.ts";
 import { count, date, duration, featureNames, nameAndPlace, nodeNames, percent, plural, score } from "./words.ts";
@@ -99,7 +99,7 @@ export class TracePanel {
       const chunk = run.chunks.get(id);
       if (!chunk) return id;
       const { name, place } = nameAndPlace(chunk.title, chunk.heading_path);
-      return [name, " ", h("span", { class: "where" }, place && `${place} · `, chunkNumber(id))];
+      return [heading(name), " ", h("span", { class: "where" }, place && [heading(place), " · "], chunkNumber(id))];
     };
     switch (step.node) {
       case "retrieve": {
