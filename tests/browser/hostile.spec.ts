@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { ask, expect, lexicalReady, program, root, StaticServer, test } from "./site.ts";
+import { ask, engineFolder, expect, lexicalReady, program, root, StaticServer, test } from "./site.ts";
 
 const attack = `<img src=x onerror="globalThis.attacked=true"><script>globalThis.attacked=true</script>`;
 const page1 = `---
@@ -29,7 +29,7 @@ test("text of a hostile corpus stays text in passages, answer, trace and title",
   writeFileSync(path.join(folder, "docs/other.md"), "# Another page\n\nWidgets are painted blue before they are shipped to customers.\n");
   const index = path.join(folder, "hostile.polygraph");
   execFileSync(program, ["index", "--corpus", `dir:${path.join(folder, "docs")}`, "--out", index], { stdio: "pipe" });
-  execFileSync(process.execPath, [path.join(root, "web/build.mjs"), "site", "--index", index, "--out", path.join(folder, "site")], { stdio: "pipe" });
+  execFileSync(process.execPath, [path.join(root, "web/build.mjs"), "site", "--engine", engineFolder, "--index", index, "--out", path.join(folder, "site")], { stdio: "pipe" });
   const server = new StaticServer(path.join(folder, "site"));
   await page.goto(await server.start());
   await lexicalReady(page);

@@ -13,6 +13,7 @@ import { StaticServer } from "./static_server.ts";
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 export const siteFolder = process.env["POLYGRAPH_TEST_SITE"] ?? path.join(root, "dist/site");
+export const engineFolder = process.env["POLYGRAPH_TEST_ENGINE"] ?? path.join(root, "dist/engine");
 export const program = process.env["POLYGRAPH_TEST_PROGRAM"] ?? path.join(root, "build/default/cli/polygraph");
 
 const viewport = { width: 1280, height: 900 };

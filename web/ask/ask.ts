@@ -147,6 +147,7 @@ function forkFrom(step: number): void {
 
 async function perform(question: string, forkedAt: number | null, start: (client: WorkerClient) => Promise<Finished>): Promise<void> {
   const mine = ++turn;
+  wanted = null;
   const run: Run = { question, state: "running", trace: null, json: "", problem: null, forked: null, chunks: store.state.run?.chunks ?? new Map() };
   field.value = question;
   store.update({ asked: question, typed: question, hits: null, run, replay: null });
@@ -176,6 +177,7 @@ function problemOf(error: unknown): Problem {
 
 function goHome(history: "push" | "none"): void {
   ++turn;
+  wanted = null;
   void worker?.call("cancel", null);
   if (history === "push") window.history.pushState({ depth: depth() + 1 }, "", addressOf(""));
   field.value = "";
@@ -190,29 +192,44 @@ function depth(): number {
 
 // ---------------------------------------------------------------- typing
 
-let lookup = 0;
+/** What the field asks passages for and has not got yet. */
+let wanted: { query: string; since: number } | null = null;
+let looking = false;
 
+/** One look-up at a time: of what is typed while it runs, only the last is looked up next. */
 async function look(query: string): Promise<void> {
-  const mine = ++lookup;
   store.update({ typed: query });
   if (!worker || query.trim() === "" || query.trim() === store.state.asked) {
-    store.update({ hits: null });
+    stopLooking();
     return;
   }
-  const begun = performance.now();
+  wanted = { query, since: performance.now() };
+  if (looking) return;
+  looking = true;
   try {
     await opened;
-    const hits = await worker.call("typeahead", { query, limit: passagesShown });
-    if (mine === lookup) store.update({ hits, lookupMs: performance.now() - begun });
+    while (wanted) {
+      const now: { query: string; since: number } = wanted;
+      const hits = await worker.call("typeahead", { query: now.query, limit: passagesShown });
+      if (!wanted) break; // the field was left meanwhile
+      if (wanted === now) wanted = null;
+      store.update({ hits, lookupMs: performance.now() - now.since });
+    }
   } catch {
-    if (mine === lookup) store.update({ hits: null });
+    stopLooking();
+  } finally {
+    looking = false;
   }
+}
+
+function stopLooking(): void {
+  wanted = null;
+  store.update({ hits: null });
 }
 
 field.addEventListener("input", () => void look(field.value));
 byId<HTMLFormElement>("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  ++lookup;
   ask(field.value);
 });
 
@@ -244,7 +261,7 @@ function goBack(inPassages: boolean): void {
   } else if (inPassages) {
     field.focus();
   } else if (hits || typed.trim() !== asked) {
-    ++lookup;
+    wanted = null;
     field.value = asked;
     store.update({ hits: null, typed: asked });
   } else if (asked) {
