@@ -34,8 +34,11 @@ test("a model that breaks off half-way goes on where it stopped", async ({ page 
   await page.goto(site);
   await modelsReady(page);
   const embedder = server.requests.filter((request) => request.includes("embedder"));
-  expect(embedder.length).toBe(2);
-  expect(embedder[1]).toMatch(/bytes=1\d{7}-/);
+  expect(embedder).toHaveLength(2);
+  // A browser may drop what it received but had not handed over yet when the connection broke.
+  const from = Number(/bytes=(\d+)-$/.exec(embedder[1] ?? "")?.[1]);
+  expect(from).toBeGreaterThan(1_000_000);
+  expect(from).toBeLessThan(16_000_000);
 });
 
 test("an index that breaks off half-way goes on where it stopped", async ({ page, faults }) => {
@@ -63,6 +66,17 @@ test("an index that cannot be loaded is said, with the address", async ({ page, 
   await page.goto(site);
   await expect(page.locator("#problem")).toContainText("The index could not be loaded: the server answered 404", { timeout: 30_000 });
   faults.length = 0;
+});
+
+test("an index with one flipped bit is refused with the reason, and no passage of it is shown", async ({ page }) => {
+  server.faults = [{ path: /\.polygraph$/, flipAt: 500_000 }];
+  await page.goto(site);
+  await expect(page.locator("#problem")).toContainText("The index of this site cannot be used: the section does not match its checksum");
+  await page.getByRole("textbox", { name: "Question" }).fill("memory limit");
+  await expect(page.locator("#passages .passage")).toHaveCount(0);
+  await ask(page, answerable);
+  await expect(page.locator("#answer")).toHaveAttribute("data-status", "failed");
+  await expect(page.locator("#answer")).toContainText("does not match its checksum");
 });
 
 test("without WebAssembly the page says what it needs", async ({ page }) => {

@@ -20,6 +20,8 @@ export interface Fault {
   path: RegExp;
   /** The connection is closed after so many bytes. */
   cutAfter?: number;
+  /** The lowest bit of the byte at this offset is turned over. */
+  flipAt?: number;
   /** Bytes a second. */
   rate?: number;
   status?: number;
@@ -74,6 +76,8 @@ export class StaticServer {
       const stream = createReadStream(file, { start: from, highWaterMark: 32 * 1024 });
       let sent = 0;
       stream.on("data", (piece) => {
+        const at = from + sent;
+        if (fault?.flipAt !== undefined && fault.flipAt >= at && fault.flipAt < at + piece.length) (piece as Buffer)[fault.flipAt - at]! ^= 1;
         sent += piece.length;
         response.write(piece);
         if (fault?.cutAfter !== undefined && sent >= fault.cutAfter) {

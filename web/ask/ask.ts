@@ -79,7 +79,11 @@ let opened: Promise<void> = Promise.resolve();
 function onEvent(event: WorkerEvent): void {
   switch (event.event) {
     case "index":
-      store.update({ index: event.progress, ...(event.progress.info ? { info: event.progress.info } : {}) });
+      store.update({
+        index: event.progress,
+        ...(event.progress.info ? { info: event.progress.info } : {}),
+        ...(event.progress.error ? { problem: event.progress.error } : {}),
+      });
       break;
     case "models": {
       const before = store.state.models;

@@ -28,7 +28,7 @@ function stages(state: Readonly<State>): HTMLElement {
   const ran = state.run?.state === "finished" ? state.run.trace?.stages : undefined;
   const now: Record<StageName, string> = ran ?? {
     lexical: lexical(state),
-    dense: state.index.part === "all" ? model(state, "embedder") : "the index is still loading",
+    dense: state.index.part === "all" ? model(state, "embedder") : state.index.error ? "the index could not be loaded" : "the index is loading",
     rerank: model(state, "reranker"),
   };
   const entries = Object.keys(stageNames) as StageName[];

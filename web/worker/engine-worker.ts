@@ -112,10 +112,10 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
     post({ event: "index", progress: { ...progress } });
     if (advanced && stage.info) lexical(stage.info);
   }, undefined, index).catch((error: unknown) => {
-    failed(error);
-    const { code, message } = error instanceof EngineError ? error : { code: "internal", message: String(error) };
-    post({ event: "index", progress: { ...progress, error: { code, message } } });
-    throw error;
+    const told = ofTheIndex(error);
+    failed(told);
+    post({ event: "index", progress: { ...progress, error: { code: told.code, message: told.message } } });
+    throw told;
   });
   whole.catch(() => undefined); // said above; whoever awaits it is told again
 
@@ -126,6 +126,14 @@ async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"op
   const info = await first;
   models.checkAgainst(info.metadata);
   return { info, presets: engine.presets() };
+}
+
+/** The network's errors speak for themselves; what the engine says of the file needs to be told of which file. */
+function ofTheIndex(error: unknown): EngineError {
+  if (!(error instanceof EngineError)) return new EngineError({ code: "internal", message: `The index could not be opened: ${String(error)}.` });
+  if (error.code === "io") return error;
+  const { code, message, field } = error;
+  return new EngineError({ code, message: `The index of this site cannot be used: ${message}${field ? ` (${field})` : ""}. Whoever runs the site has to build it again.` });
 }
 
 async function engineBytes(url: string): Promise<ArrayBuffer> {
