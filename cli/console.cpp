@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "wasm/text/utf8.hpp"
 
@@ -13,6 +15,7 @@ namespace polygraph::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;
+bool stdout_broken = false;
 
 bool is_terminal(int file_descriptor) { return isatty(file_descriptor) == 1; }
 
@@ -30,8 +33,21 @@ Palette palette(int file_descriptor) {
   return {"\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[32m", "\x1b[31m", "\x1b[0m"};
 }
 
-bool print(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+void print(std::string_view text) {
+  if (stdout_broken) return;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (errno != EPIPE) throw OutputFailed{errno};
+  stdout_broken = true;
+}
+
+void print_json(const nlohmann::ordered_json& value, int indent) {
+  print(value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+bool reader_gone() noexcept { return stdout_broken; }
+
+void say_waiting(std::string_view what) {
+  if (is_terminal(STDIN_FILENO)) say(fmt::format("waiting for {} on stdin; Ctrl-D ends it", what));
 }
 
 void say(std::string_view line) {

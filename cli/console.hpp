@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,20 @@ struct Palette {
 };
 Palette palette(int file_descriptor);
 
-/// Writes `text` to stdout. False when stdout is gone (a closed pipe).
-bool print(std::string_view text);
+/// stdout takes no more: its disk is full, or it was closed. main() reports it and ends the program.
+struct OutputFailed {
+  int reason;  ///< errno
+};
+
+/// Writes `text` to stdout. A reader that went away is no failure: what is printed then goes nowhere, and the command
+/// still gives its status. Throws OutputFailed for any other.
+void print(std::string_view text);
+/// One JSON value and a line end. Bytes that are not UTF-8 (of a file's name, say) become U+FFFD.
+void print_json(const nlohmann::ordered_json& value, int indent = -1);
+/// Whether the reader of stdout went away, so that more work for it is in vain.
+bool reader_gone() noexcept;
+/// Tells a person at the terminal that the program waits for `what` on stdin.
+void say_waiting(std::string_view what);
 /// One line on stderr.
 void say(std::string_view line);
 /// `error: …` on stderr with the place in front, and the status for it. `file` may be empty.

@@ -33,11 +33,12 @@ agent::Time read_time() {
   return time;
 }
 
-Error no_worker() { return {ErrorCode::model_unavailable, "no model worker was started", "models"}; }
-
 struct Performer {
   models::ModelWorker* worker;
+  const std::string& why_missing;
   agent::EffectResult result{};
+
+  Error no_worker() const { return {ErrorCode::model_unavailable, why_missing, "models"}; }
 
   void operator()(const agent::EmbedRequest& request) {
     if (worker == nullptr) {
@@ -130,21 +131,28 @@ Result<models::ModelWorker*> Models::worker(const index::Index& index) {
   return started;
 }
 
-agent::EffectResult perform(const agent::Effect& effect, models::ModelWorker* worker) {
+Result<Models::Available> Models::available(const index::Index& index) {
+  auto started = worker(index);
+  if (started) return Available{*started, {}};
+  if (started.error().code != ErrorCode::model_unavailable) return tl::unexpected(started.error());
+  return Available{nullptr, started.error().message};
+}
+
+agent::EffectResult perform(const agent::Effect& effect, const Models::Available& models) {
   const auto start = SteadyClock::now();
-  Performer performer{worker};
+  Performer performer{models.worker, models.why_missing};
   std::visit(performer, effect.request);
   performer.result.ms = milliseconds_since(start);
   return std::move(performer.result);
 }
 
-Result<void> perform(agent::Agent& agent, models::ModelWorker* worker, const OnProgress& on_progress) {
+Result<void> perform(agent::Agent& agent, const Models::Available& models, const OnProgress& on_progress) {
   std::deque<agent::Effect> open;
   for (auto& effect : agent.start()) open.push_back(std::move(effect));
   while (!open.empty()) {
     const agent::Effect effect = std::move(open.front());
     open.pop_front();
-    auto more = agent.resume(effect.id, perform(effect, worker));
+    auto more = agent.resume(effect.id, perform(effect, models));
     if (!more) return tl::unexpected(more.error());
     for (auto& next : *more) open.push_back(std::move(next));
     if (on_progress) on_progress(agent.run());
@@ -152,7 +160,8 @@ Result<void> perform(agent::Agent& agent, models::ModelWorker* worker, const OnP
   return {};
 }
 
-Result<void> perform(retrieval::Retrieval& retrieval, models::ModelWorker* worker, const std::string& why_missing) {
+Result<void> perform(retrieval::Retrieval& retrieval, const Models::Available& models) {
+  const auto& [worker, why_missing] = models;
   if (const auto* tokens = retrieval.wanted_embedding()) {
     if (worker == nullptr) {
       retrieval.skip_embedding(why_missing);

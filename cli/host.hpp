@@ -26,6 +26,14 @@ class Models {
   /// The same for building an index, where no index exists yet.
   Result<models::ModelWorker*> worker();
 
+  /// The worker for work that goes on lexically without one, or why there is none.
+  struct Available {
+    models::ModelWorker* worker = nullptr;
+    std::string why_missing;
+  };
+  /// Fails where going on would hide a mistake: another model than the index's, a setting that is none.
+  Result<Available> available(const index::Index& index);
+
  private:
   Result<std::unique_ptr<models::ModelWorker>> start() const;
 
@@ -35,14 +43,13 @@ class Models {
 };
 
 /// What `search` needs of one query.
-Result<void> perform(retrieval::Retrieval& retrieval, models::ModelWorker* worker, const std::string& why_missing);
+Result<void> perform(retrieval::Retrieval& retrieval, const Models::Available& models);
 
-/// Runs an agent to its end. `worker` may be null: `why_missing` then stands in the trace. `on_step` sees the run after
-/// each round of effects.
+/// Runs an agent to its end. `on_progress` sees the run after each effect.
 using OnProgress = std::function<void(const agent::Run&)>;
-Result<void> perform(agent::Agent& agent, models::ModelWorker* worker, const OnProgress& on_progress = {});
+Result<void> perform(agent::Agent& agent, const Models::Available& models, const OnProgress& on_progress = {});
 
-/// The result of one effect.
-agent::EffectResult perform(const agent::Effect& effect, models::ModelWorker* worker);
+/// The result of one effect. Without a worker, one that needs it fails with `why_missing`.
+agent::EffectResult perform(const agent::Effect& effect, const Models::Available& models);
 
 }  // namespace polygraph::cli

@@ -1,6 +1,7 @@
 #include "cli/index_store.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace polygraph::cli {
 namespace {
@@ -34,8 +35,10 @@ void remember(const Settings& settings, const std::string& digest, const std::fi
   const auto target = std::filesystem::absolute(path, error);
   if (error || std::filesystem::read_symlink(link, error) == target) return;
   std::filesystem::create_directories(link.parent_path(), error);
-  std::filesystem::remove(link, error);
-  std::filesystem::create_symlink(target, link, error);
+  // Renamed into place, so that a program that looks it up at the same time finds the old or the new one.
+  const auto fresh = link.string() + ".new-" + std::to_string(::getpid());
+  std::filesystem::create_symlink(target, fresh, error);
+  if (!error) std::filesystem::rename(fresh, link, error);
 }
 
 Result<std::unique_ptr<OpenIndex>> open_index(const Settings& settings, const std::string& path, std::string& file_of_error) {

@@ -29,7 +29,8 @@ struct Descriptor {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without O_NONBLOCK a named pipe would hold the program up before it can be refused.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) return failed("can't open it");
   struct stat status {};
   if (::fstat(file.value, &status) != 0) return failed("can't read its size");

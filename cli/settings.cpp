@@ -57,7 +57,7 @@ Result<Settings> Settings::load(const std::filesystem::path& env_file) {
     if (line.starts_with("export ")) line = trim(line.substr(7));
     const auto equals = line.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return fail(ErrorCode::invalid_json, "expected NAME=value", env_file.string(), number);
+      return fail(ErrorCode::invalid_json, "expected NAME=value", "", number);
     }
     settings.file_.insert_or_assign(std::string(trim(line.substr(0, equals))), std::string(unquote(trim(line.substr(equals + 1)))));
   }

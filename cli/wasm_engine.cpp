@@ -1,85 +1,78 @@
 #include "cli/wasm_engine.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "cli/installation.hpp"
-
-extern char** environ;
+#include "proxy/models/child_process.hpp"
 
 namespace polygraph::cli {
 namespace {
 
-struct Pipe {
-  std::array<int, 2> ends{-1, -1};
-  bool open() { return ::pipe2(ends.data(), O_CLOEXEC) == 0; }
-  void close(int end) {
-    if (ends[end] >= 0) ::close(ends[end]);
-    ends[end] = -1;
+/// Without a sign of life for this long, Node.js is given up. It covers compiling the engine on a slow, busy machine.
+constexpr std::chrono::minutes silence{2};
+constexpr std::chrono::seconds grace{5};
+
+/// A file with this content, gone at the end of its scope.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> create(std::string_view content) {
+    std::error_code error;
+    std::string path = (std::filesystem::temp_directory_path(error) / "polygraph-trace-XXXXXX").string();
+    const int descriptor = ::mkstemp(path.data());
+    if (descriptor < 0) return fail(ErrorCode::io, fmt::format("can't make {}: {}", path, std::strerror(errno)));
+    TemporaryFile file(std::move(path));
+    int reason = 0;
+    while (!content.empty() && reason == 0) {
+      const ssize_t written = ::write(descriptor, content.data(), content.size());
+      if (written >= 0) content.remove_prefix(static_cast<std::size_t>(written));
+      else if (errno != EINTR) reason = errno;
+    }
+    ::close(descriptor);
+    if (reason != 0) return fail(ErrorCode::io, fmt::format("can't write {}: {}", file.path_, std::strerror(reason)));
+    return file;
   }
-  ~Pipe() {
-    close(0);
-    close(1);
+  TemporaryFile(TemporaryFile&& other) noexcept { path_.swap(other.path_); }
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
   }
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
 };
 
 }  // namespace
 
 Result<std::string> run_wasm_replay(const Settings& settings, const std::filesystem::path& index, std::string_view trace) {
   const auto folder = distribution(settings);
-  const std::string script = (folder / "replay.mjs").string();
-  const std::string engine = (folder / "engine" / "polygraph-engine.mjs").string();
+  const auto script = folder / "replay.mjs";
+  const auto engine = folder / "engine" / "polygraph-engine.mjs";
   for (const auto& file : {script, engine}) {
-    if (!std::filesystem::exists(file)) {
-      return fail(ErrorCode::not_found, fmt::format("{} is missing; build it with `./polygraph build`", file), "--engine");
-    }
+    if (std::filesystem::exists(file)) continue;
+    return fail(ErrorCode::model_unavailable, fmt::format("{} is missing; build it with `./polygraph build`", file.string()), "--engine");
   }
-  const std::string node = node_program(settings);
-  const std::string index_file = index.string();
-  Pipe in, out;
-  if (!in.open() || !out.open()) return fail(ErrorCode::io, fmt::format("can't make a pipe: {}", std::strerror(errno)));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.ends[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
-  std::array<const char*, 6> arguments{node.c_str(), script.c_str(), index_file.c_str(), "-", engine.c_str(), nullptr};
-  pid_t child = 0;
-  const int spawned = ::posix_spawnp(&child, node.c_str(), &actions, nullptr, const_cast<char**>(arguments.data()), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (spawned != 0) return fail(ErrorCode::not_found, fmt::format("can't start {}: {}", node, std::strerror(spawned)), "--engine");
-  in.close(0);
-  out.close(1);
-
-  // The script reads all of stdin before it writes, so writing first can't block for good.
-  for (std::string_view rest = trace; !rest.empty();) {
-    const ssize_t written = ::write(in.ends[1], rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) break;  // the script ended early; its status tells
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  in.close(1);
-  std::string reply;
-  std::array<char, 1 << 16> buffer;
-  for (;;) {
-    const ssize_t got = ::read(out.ends[0], buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    reply.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return fail(ErrorCode::io, fmt::format("the WebAssembly engine ended with status {}; its message stands above", WEXITSTATUS(status)), "--engine");
-  }
-  return reply;
+  auto node = models::find_program(node_program(settings));
+  if (!node) return fail(ErrorCode::model_unavailable, node.error().message + "; the WebAssembly engine runs in Node.js", "POLYGRAPH_NODE");
+  auto file = TemporaryFile::create(trace);
+  if (!file) return tl::unexpected(file.error());
+  auto child = models::ChildProcess::start({node->string(), script.string(), index.string(), file->path(), engine.string()});
+  if (!child) return tl::unexpected(child.error());
+  std::vector<std::byte> reply;
+  auto event = models::ChildProcess::Event::readable;
+  while (event == models::ChildProcess::Event::readable) event = child->exchange({}, reply, silence).event;
+  const bool silent = event == models::ChildProcess::Event::silent;
+  const auto ending = child->stop(silent ? std::chrono::seconds(0) : grace);
+  if (silent) return fail(ErrorCode::internal, fmt::format("the WebAssembly engine said nothing for {} s", std::chrono::seconds(silence).count()), "--engine");
+  if (!ending.success) return fail(ErrorCode::internal, fmt::format("the WebAssembly engine {}: {}", ending.words, child->errors()), "--engine");
+  return std::string(reinterpret_cast<const char*>(reply.data()), reply.size());
 }
 
 }  // namespace polygraph::cli

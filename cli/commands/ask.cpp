@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -26,8 +27,12 @@ std::string plural(std::size_t count, std::string_view noun) { return fmt::forma
 class StepLog {
  public:
   void operator()(const agent::Run& run) {
-    // The last step is still at work until the run is finished.
-    const std::size_t complete = run.status == agent::Status::running && !run.steps.empty() ? run.steps.size() - 1 : run.steps.size();
+    std::size_t complete = run.steps.size();
+    if (run.status == agent::Status::running && complete > 0) {
+      // The last step is at work, and the one before it has its duration once the last has read the time.
+      const bool began = !run.steps.back().effects.empty();
+      complete -= std::min<std::size_t>(complete, began ? 1 : 2);
+    }
     for (; written_ < complete; ++written_) write(run.steps[written_]);
   }
 
@@ -81,17 +86,15 @@ ExitCode run(Context& context, const Options& options) {
   const index::Index& index = (*opened)->index;
 
   Models models(context.settings);
-  models::ModelWorker* worker = nullptr;
+  Models::Available available;
   agent::Options agent_options;
   if (config->retrieval.mode != retrieval::Mode::bm25 || config->retrieval.use_reranker) {
-    auto started = models.worker(index);
-    if (started) {
-      worker = *started;
-    } else if (started.error().code == ErrorCode::mismatch) {
-      return report(started.error(), file);
-    } else {
-      agent_options.embedder_missing = agent_options.reranker_missing = started.error().message;
-      say("note: answering from lexical search alone: " + printable(started.error().message));
+    auto found = models.available(index);
+    if (!found) return report(found.error(), file);
+    available = std::move(*found);
+    if (available.worker == nullptr) {
+      agent_options.embedder_missing = agent_options.reranker_missing = available.why_missing;
+      say("note: answering from lexical search alone: " + printable(available.why_missing));
     }
   }
 
@@ -100,7 +103,7 @@ ExitCode run(Context& context, const Options& options) {
     auto agent = agent::Agent::create(index, std::string(question), *config, agent_options);
     if (!agent) return tl::unexpected(agent.error());
     StepLog log;
-    if (auto done = perform(*agent, worker, options.json ? OnProgress{} : std::ref(log)); !done) return done;
+    if (auto done = perform(*agent, available, options.json ? OnProgress{} : std::ref(log)); !done) return done;
     const agent::Run& record = agent->run();
     if (options.json) {
       trace::WriteOptions write;
@@ -120,9 +123,12 @@ ExitCode run(Context& context, const Options& options) {
 
   if (!options.question.empty() && options.question != "-") {
     if (auto done = ask(options.question); !done) return report(done.error());
-  } else if (options.question == "-" || options.question.empty()) {
-    if (auto done = each_line(std::cin, ask); !done) return report(done.error(), "stdin");
+    return status;
   }
+  say_waiting("questions, one a line,");
+  auto asked = each_line(std::cin, ask);
+  if (!asked) return report(asked.error(), "stdin");
+  if (*asked == 0) return report({ErrorCode::invalid_argument, "holds no question; give one as an argument, or one a line"}, "stdin");
   return status;
 }
 

@@ -38,7 +38,7 @@ ExitCode run(Context& context, const Options& options) {
   if (options.json) {
     auto object = nlohmann::ordered_json::object();
     for (const auto& row : rows) object[row.name] = {{"value", row.value}, {"source", row.source}};
-    print(object.dump(2) + "\n");
+    print_json(object, 2);
   } else {
     for (const auto& row : rows) print(fmt::format("{:<20} {:<12} {}\n", row.name, row.source, row.value));
   }

@@ -79,6 +79,15 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   if (arguments.corpus.empty()) return report({ErrorCode::invalid_argument, "is required; known corpora: " + corpus::known_corpora(), "--corpus"});
   if (arguments.out.empty()) return report({ErrorCode::invalid_argument, "is required: the index file to write", "--out"});
 
+  // What can be known to fail at the end must not cost a build first. Writing replaces a file, which would take a device away.
+  const std::filesystem::path out = arguments.out;
+  std::error_code error;
+  if (out.has_parent_path()) std::filesystem::create_directories(out.parent_path(), error);
+  if (error) return report({ErrorCode::io, fmt::format("can't make the folder {}: {}", out.parent_path().string(), error.message())}, "--out");
+  if (std::filesystem::exists(out, error) && !std::filesystem::is_regular_file(out, error)) {
+    return report({ErrorCode::invalid_argument, fmt::format("{} is there and no file; name one to write", arguments.out)}, "--out");
+  }
+
   corpus::CorpusOptions corpus_options;
   corpus_options.base_url = arguments.base_url;
   corpus_options.title = arguments.title;
@@ -112,10 +121,7 @@ ExitCode build(Context& context, BuildArguments& arguments) {
     }
     return report(built.error());
   }
-  const std::filesystem::path out = arguments.out;
-  std::error_code error;
-  if (out.has_parent_path()) std::filesystem::create_directories(out.parent_path(), error);
-  if (auto written = corpus::write_file(out, built->bytes); !written) return report(written.error(), arguments.out);
+  if (auto written = corpus::write_file(out, built->bytes); !written) return report(written.error());
 
   auto index = index::Index::open(built->bytes);
   if (!index) return report(index.error(), arguments.out);
@@ -124,9 +130,9 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   list_some("pages skipped", result.skipped);
   list_some("warnings", result.warnings);
   if (arguments.json) {
-    print(to_json(result, arguments.out, built->bytes.size(), index->digest()).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    print_json(to_json(result, arguments.out, built->bytes.size(), index->digest()), 2);
   } else {
-    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", arguments.out,
+    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", printable(arguments.out),
                     result.documents, result.chunks, result.embedded, result.from_cache, result.chunks_truncated,
                     static_cast<double>(built->bytes.size()) / 1e6, result.ms / 1000));
   }
@@ -150,7 +156,7 @@ ExitCode info(const std::string& path, bool json) {
                                      {"vectors", index->has_vectors()},
                                      {"metadata", nlohmann::ordered_json::parse(index::to_json(metadata))}};
   if (json) {
-    print(document.dump(2) + "\n");
+    print_json(document, 2);
     return ExitCode::done;
   }
   const auto row = [](std::string_view name, const std::string& value) {
@@ -197,11 +203,11 @@ ExitCode check(Context& context, const std::string& path, bool json) {
   if (json) {
     nlohmann::ordered_json verdict = {{"file", path}, {"valid", !problem}, {"digest", digest}};
     if (problem) verdict["error"] = {{"code", name(problem->code)}, {"section", problem->field}, {"message", problem->message}};
-    print(verdict.dump(2) + "\n");
+    print_json(verdict, 2);
   } else if (problem) {
     report(*problem, path);
   } else {
-    print(fmt::format("{}: sound ({})\n", path, digest));
+    print(fmt::format("{}: sound ({})\n", printable(path), digest));
   }
   return problem ? ExitCode::check_failed : ExitCode::done;
 }

@@ -14,7 +14,8 @@ namespace {
 constexpr double bytes_per_megabyte = 1e6;
 
 ExitCode show(const std::vector<models::FileStatus>& files, bool json) {
-  print(json ? models::to_json(files).dump(2) + "\n" : models::to_rows(files));
+  if (json) print_json(models::to_json(files), 2);
+  else print(models::to_rows(files));
   const bool complete = std::all_of(files.begin(), files.end(), [](const auto& file) { return file.state == models::FileState::present; });
   return complete ? ExitCode::done : ExitCode::check_failed;
 }
@@ -61,7 +62,7 @@ void add_models(CLI::App& program, Context& context) {
   command->add_flag("--json", options->json, "JSON on stdout");
   command->require_subcommand(0, 1);
   command->fallthrough();
-  command->footer("Examples:\n  polygraph models\n  polygraph models fetch");
+  command->footer("Examples:\n  polygraph models\n  polygraph models fetch\n\nExit status 1: a file is missing or is not what the manifest says.");
 
   using Action = ExitCode (*)(const models::Manifest&, const models::ModelStore&, bool);
   const auto bind = [&context, options](Action action) {

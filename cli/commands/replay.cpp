@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include <deque>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -61,16 +59,20 @@ Result<agent::Run> fork(Context& context, const Options& options, const index::I
   auto forked = trace::Fork::create(index, document, options.fork_step, config);
   if (!forked) return tl::unexpected(forked.error());
   Models models(context.settings);
+  std::optional<Models::Available> available;
   std::deque<agent::Effect> open;
   for (auto& effect : forked->start()) open.push_back(std::move(effect));
   while (!open.empty()) {
     const agent::Effect effect = std::move(open.front());
     open.pop_front();
-    models::ModelWorker* worker = nullptr;
-    if (effect.kind() != agent::EffectKind::time) {
-      if (auto started = models.worker(index)) worker = *started;  // without models the run goes on lexically and says so
+    // The trace answers most effects, so the models are started by the first that it can't.
+    if (!available && effect.kind() != agent::EffectKind::time) {
+      auto found = models.available(index);
+      if (!found) return tl::unexpected(found.error());
+      available = std::move(*found);
+      if (available->worker == nullptr) say("note: going on with lexical search alone: " + printable(available->why_missing));
     }
-    auto more = forked->resume(effect.id, perform(effect, worker));
+    auto more = forked->resume(effect.id, perform(effect, available.value_or(Models::Available{})));
     if (!more) return tl::unexpected(more.error());
     for (auto& next : *more) open.push_back(std::move(next));
   }
@@ -79,6 +81,7 @@ Result<agent::Run> fork(Context& context, const Options& options, const index::I
 }
 
 ExitCode run(Context& context, const Options& options) {
+  if (options.trace == "-") say_waiting("a trace");
   auto text = read_text(options.trace);
   const std::string name = options.trace == "-" ? "stdin" : options.trace;
   if (!text) return report(text.error(), name);
@@ -133,7 +136,7 @@ ExitCode run(Context& context, const Options& options) {
     if (options.json) {
       const nlohmann::ordered_json verdict = {{"id", recorded->id},       {"engine", options.engine},   {"identical", outcome->identical},
                                               {"step", outcome->step},    {"effect", outcome->effect},  {"difference", outcome->difference}};
-      print(verdict.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      print_json(verdict);
     } else if (outcome->identical) {
       print(fmt::format("identical: {} ({} steps, {})\n", printable(recorded->id), recorded->steps.size(), options.engine));
     } else {

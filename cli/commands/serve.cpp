@@ -1,8 +1,10 @@
 #include "proxy/http/serve.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
 #include "cli/index_store.hpp"
@@ -16,7 +18,7 @@ struct Options {
   std::uint16_t port = 8080, metrics_port = 0;
   unsigned threads = 1;
   std::vector<std::string> set;
-  bool check_config = false;
+  bool check_config = false, announce = false;
 };
 
 ExitCode run(Context& context, const Options& options) {
@@ -44,11 +46,18 @@ ExitCode run(Context& context, const Options& options) {
     opened = std::move(*result);
   }
   if (options.check_config) {
-    auto server = http::Server::start(serve);
-    if (!server) return report(server.error());
+    if (auto sound = http::Server::check(serve); !sound) return report(sound.error());
+    say("the configuration is sound");
     return ExitCode::done;
   }
-  auto served = http::serve(serve, stdout);
+  auto served = http::serve(serve, [&](const http::Server& server) {
+    if (options.announce) {
+      const Palette colours = palette(STDERR_FILENO);
+      say(fmt::format("{}Polygraph answers at {}{}/{} — Ctrl-C stops it", colours.bold, colours.accent, server.url(), colours.reset));
+    } else {
+      print_json({{"listening", server.url()}, {"metrics", server.metrics_url()}, {"pid", ::getpid()}});
+    }
+  });
   return served ? ExitCode::done : report(served.error());
 }
 
@@ -66,9 +75,10 @@ void add_serve(CLI::App& program, Context& context) {
   command->add_option("--set", options->set, "NAME=VALUE, the setting PROXY_NAME of the environment; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1);
-  command->add_flag("--check-config", options->check_config, "Check everything, then end");
+  command->add_flag("--check-config", options->check_config, "Check settings, site, index and host, then end; no port is taken");
+  command->add_flag("--announce", options->announce, "Once it answers, say so to a person on stderr instead of the line on stdout");
   command->footer(
-      "Example:\n  polygraph serve --site dist/site --port 8080\n\n"
+      "Examples:\n  polygraph serve --site dist/site --port 8080\n  polygraph serve --site dist/site --check-config\n\n"
       "Once it answers, stdout gets one line: {\"listening\": URL, \"metrics\": URL, \"pid\": N}. SIGTERM ends it when running\n"
       "answers have ended.");
   command->callback([&context, options] { context.status = run(context, *options); });

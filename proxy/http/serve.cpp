@@ -60,13 +60,19 @@ void set_process_limits() {
 }  // namespace
 
 Result<void> serve(ServeOptions options, std::FILE* out) {
+  return serve(std::move(options), [out](const Server& server) {
+    std::fprintf(out, "{\"listening\": \"%s\", \"metrics\": \"%s\", \"pid\": %ld}\n", server.url().c_str(), server.metrics_url().c_str(),
+                 static_cast<long>(::getpid()));
+    std::fflush(out);
+  });
+}
+
+Result<void> serve(ServeOptions options, const std::function<void(const Server&)>& announce) {
   set_process_limits();
   StopSignals signals;
   auto server = Server::start(std::move(options));
   if (!server) return tl::unexpected(server.error());
-  std::fprintf(out, "{\"listening\": \"%s\", \"metrics\": \"%s\", \"pid\": %ld}\n", (*server)->url().c_str(),
-               (*server)->metrics_url().c_str(), static_cast<long>(::getpid()));
-  std::fflush(out);
+  announce(**server);
   signals.deliver_to(**server);
   (*server)->run();
   signals.end_delivery();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 
 #include "proxy/http/server.hpp"
 
@@ -11,5 +12,7 @@ namespace polygraph::http {
 /// SIGINT (a second one cuts what is left). Sets the core limit to 0, for memory may hold a key, and takes as many
 /// descriptors as the process may have. Returns once stopped; errors are those of Server::start.
 Result<void> serve(ServeOptions options, std::FILE* out);
+/// The same for a host with words of its own: `announce` is called once the server answers.
+Result<void> serve(ServeOptions options, const std::function<void(const Server&)>& announce);
 
 }  // namespace polygraph::http

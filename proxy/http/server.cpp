@@ -45,6 +45,14 @@ std::string url_of(const tcp::endpoint& endpoint) {
   return "http://" + (v6 ? '[' + address + ']' : address) + ':' + std::to_string(endpoint.port());
 }
 
+Result<tcp::endpoint> resolve(net::io_context& io, const std::string& host, std::uint16_t port) {
+  error_code error;
+  tcp::resolver resolver(io);
+  const auto found = resolver.resolve(host, std::to_string(port), tcp::resolver::passive | tcp::resolver::numeric_service, error);
+  if (error || found.empty()) return fail(ErrorCode::io, "the host " + host + " is no address of this machine: " + error.message(), "host");
+  return found.begin()->endpoint();
+}
+
 error_code listen(Acceptor& acceptor, const tcp::endpoint& endpoint) {
   error_code error;
   acceptor.open(endpoint.protocol(), error);
@@ -104,12 +112,10 @@ struct Server::Implementation {
   }
 
   Result<void> listen_on(Port& port, const std::string& host, std::uint16_t number, const std::string& field) {
-    error_code error;
-    tcp::resolver resolver(io);
-    const auto found = resolver.resolve(host, std::to_string(number), tcp::resolver::passive | tcp::resolver::numeric_service, error);
-    if (error || found.empty()) return fail(ErrorCode::io, "the host " + host + " is no address of this machine: " + error.message(), "host");
-    const auto endpoint = found.begin()->endpoint();
-    error = listen(port.acceptor, endpoint);
+    const auto found = resolve(io, host, number);
+    if (!found) return tl::unexpected(found.error());
+    const auto endpoint = *found;
+    auto error = listen(port.acceptor, endpoint);
     if (error == net::error::address_in_use) {
       std::string message = "port " + std::to_string(number) + " on " + host + " is in use";
       for (unsigned next = number + 1U; next <= 65535 && next <= number + ports_to_try; ++next) {
@@ -260,6 +266,14 @@ Result<std::unique_ptr<Server>> Server::start(ServeOptions options) {
   auto implementation = std::make_unique<Implementation>(std::move(options));
   if (auto opened = implementation->open(); !opened) return tl::unexpected(opened.error());
   return std::unique_ptr<Server>(new Server(std::move(implementation)));
+}
+
+Result<void> Server::check(const ServeOptions& options) {
+  if (options.threads == 0) return fail(ErrorCode::invalid_argument, "the server needs at least one thread", "threads");
+  if (auto site = Site::open(options.site); !site) return tl::unexpected(site.error());
+  net::io_context io;
+  if (auto endpoint = resolve(io, options.host, options.port); !endpoint) return tl::unexpected(endpoint.error());
+  return {};
 }
 
 void Server::run() {

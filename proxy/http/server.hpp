@@ -35,6 +35,8 @@ class Server {
   /// Fails with `io`, and as the field what is at fault: `site`, `host`, `port` or `metrics-port`. A port in use is
   /// named together with the next free one. Sets SIGPIPE to be ignored for the process.
   static Result<std::unique_ptr<Server>> start(ServeOptions options);
+  /// Whether start() would get as far as taking its ports, without taking any: fails as it would.
+  static Result<void> check(const ServeOptions& options);
   ~Server();
 
   /// Serves on `threads` threads, the caller's among them, until stop() has been called and every answer has ended.
