@@ -1,10 +1,10 @@
 // The Ask page as a visitor meets it: passages while typing, an answer, a refusal, the trace, by mouse and by keyboard.
 
 import { AxeBuilder } from "./axe.ts";
-import { answerable, ask, expect, lexicalReady, modelsReady, test, unanswerable, warm } from "./site.ts";
+import { answerable, ask, expect, lexicalReady, modelsReady, test, unanswerable, warm, withoutModels } from "./site.ts";
 
 test("passages appear while typing, before any model has arrived", async ({ page, site }) => {
-  await page.addInitScript(() => localStorage.setItem("polygraph.settings", '{"preset":"tuned","set":{},"models":"off"}'));
+  await withoutModels(page);
   await page.goto(site);
   await lexicalReady(page);
   await page.keyboard.press("/");
@@ -16,7 +16,7 @@ test("passages appear while typing, before any model has arrived", async ({ page
 });
 
 test("without models a question is answered from the words alone, and the answer says what is missing", async ({ page, site }) => {
-  await page.addInitScript(() => localStorage.setItem("polygraph.settings", '{"preset":"tuned","set":{},"models":"off"}'));
+  await withoutModels(page);
   await page.goto(site);
   await ask(page, answerable);
   await expect(page.locator("#answer")).toHaveAttribute("data-status", /answered|refused/);
@@ -135,6 +135,7 @@ warm("everything works by keyboard alone", async ({ page }) => {
 });
 
 test("back and forward walk through the questions", async ({ page, site }) => {
+  await withoutModels(page);
   await page.goto(site);
   await lexicalReady(page);
   await ask(page, answerable);
@@ -150,6 +151,7 @@ test("back and forward walk through the questions", async ({ page, site }) => {
 });
 
 test("settings hold for the next question and after a reload", async ({ page, site }) => {
+  await withoutModels(page);
   await page.goto(site);
   await lexicalReady(page);
   await page.getByRole("button", { name: "Settings" }).click();
@@ -167,6 +169,7 @@ test("settings hold for the next question and after a reload", async ({ page, si
 });
 
 test("an empty question asks nothing, and one of 100 KB is refused with the reason", async ({ page, site }) => {
+  await withoutModels(page);
   await page.goto(site);
   await lexicalReady(page);
   await page.getByRole("textbox", { name: "Question" }).fill("   ");

@@ -1,7 +1,7 @@
 // The page over a network and in browsers that do not do what they should: each case is a clear message or a smaller mode
 // that works.
 
-import { answerable, ask, expect, lexicalReady, modelsReady, siteFolder, StaticServer, test, warm } from "./site.ts";
+import { answerable, ask, expect, lexicalReady, modelsReady, siteFolder, StaticServer, test, warm, withoutModels } from "./site.ts";
 
 let server: StaticServer;
 let site: string;
@@ -42,6 +42,7 @@ test("a model that breaks off half-way goes on where it stopped", async ({ page 
 });
 
 test("an index that breaks off half-way goes on where it stopped", async ({ page, faults }) => {
+  await withoutModels(page);
   server.faults = [{ path: /\.polygraph$/, cutAfter: 400_000, times: 1 }];
   await page.goto(site);
   await lexicalReady(page);
@@ -69,6 +70,7 @@ test("an index that cannot be loaded is said, with the address", async ({ page, 
 });
 
 test("an index with one flipped bit is refused with the reason, and no passage of it is shown", async ({ page }) => {
+  await withoutModels(page);
   server.faults = [{ path: /\.polygraph$/, flipAt: 500_000 }];
   await page.goto(site);
   await expect(page.locator("#problem")).toContainText("The index of this site cannot be used: the section does not match its checksum");

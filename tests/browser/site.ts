@@ -107,6 +107,14 @@ export async function ask(page: Page, question: string): Promise<void> {
   await expect(page.locator("#answer")).not.toHaveAttribute("data-status", "running", { timeout: 120_000 });
 }
 
+/** For what does not need the models: they stay away, as for a visitor who cancelled them. */
+export async function withoutModels(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const key = "polygraph.settings";
+    if (localStorage.getItem(key) === null) localStorage.setItem(key, '{"preset":"tuned","set":{},"models":"off"}');
+  });
+}
+
 export async function modelsReady(page: Page): Promise<void> {
   await expect(page.locator('[data-item="models"]')).toContainText("Models ready", { timeout: modelsReadyMs });
 }
