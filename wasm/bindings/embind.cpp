@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "wasm/retrieval/typeahead.hpp"
 #include "wasm/text/terms.hpp"
 #include "wasm/text/utf8.hpp"
+#include "wasm/trace/base64.hpp"
 #include "wasm/trace/effect_json.hpp"
 #include "wasm/trace/trace.hpp"
 
@@ -31,6 +33,12 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::erro
 std::string ok(Json value) { return dump(Json{{"ok", std::move(value)}}); }
 /// For a value that is JSON text already.
 std::string ok_text(const std::string& json) { return "{\"ok\":" + json + "}"; }
+/// `object` and one member more, which is JSON text already: parsing it here could change the form of its numbers.
+std::string ok_with(const Json& object, const std::string& key, const std::string& json) {
+  std::string text = dump(object);
+  text.pop_back();
+  return ok_text(text + ",\"" + key + "\":" + json + "}");
+}
 std::string failure(const Error& error) {
   return dump({{"error", {{"code", name(error.code)}, {"message", error.message}, {"field", error.field}, {"line", error.line}}}});
 }
@@ -70,7 +78,7 @@ struct StartOptions {
 };
 
 Result<StartOptions> parse_options(const std::string& text, std::optional<agent::Config> base = {}) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse(std::string_view(text), nullptr, false);
   if (!json.is_object()) return fail(ErrorCode::invalid_json, "the options are no JSON object", "options");
   const auto string_of = [](const Json& object, const char* key) {
     return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : std::string();
@@ -167,6 +175,16 @@ class Engine {
     });
   }
 
+  /// All of them, in chunk order.
+  std::string chunk_ids() const {
+    return guarded([&]() -> std::string {
+      if (!index_) return no_index();
+      Json ids = Json::array();
+      for (index::ChunkNo no = 0; no < index_->chunks(); ++no) ids.push_back(index_->chunk_id(no));
+      return ok({{"ids", std::move(ids)}});
+    });
+  }
+
   std::string presets() const {
     return guarded([] {
       Json presets = Json::array();
@@ -248,10 +266,27 @@ class Engine {
       if (!index_) return no_index();
       auto replay = trace::replay(*index_, trace_json);
       if (!replay) return failure(replay.error());
-      Json verdict = {{"identical", replay->identical}, {"difference", replay->difference}, {"step", replay->step}, {"effect", replay->effect}};
-      std::string text = dump(verdict);
-      text.pop_back();
-      return ok_text(text + ",\"trace\":" + trace::to_json(replay->run) + "}");
+      return ok_with({{"identical", replay->identical}, {"difference", replay->difference}, {"step", replay->step}, {"effect", replay->effect}},
+                     "trace", trace::to_json(replay->run));
+    });
+  }
+
+  /// The first `limit` chunks of BM25F, and of exact dense search for a vector in base64: {"ranked": [{"id", "score"}]}.
+  std::string rank_lexical(const std::string& query, std::uint32_t limit) const {
+    return guarded([&]() -> std::string {
+      if (!index_) return no_index();
+      retrieval::Retrieval retrieval(*index_, query, one_stage(retrieval::Mode::bm25, limit));
+      return ranked(retrieval, retrieval.bm25_scores());
+    });
+  }
+  std::string rank_dense(const std::string& vector_base64, std::uint32_t limit) const {
+    return guarded([&]() -> std::string {
+      if (!index_) return no_index();
+      const auto vector = trace::floats_from_base64(vector_base64);
+      if (!vector) return failure({ErrorCode::invalid_argument, "the vector is no base64 of 32-bit floats", "vector"});
+      retrieval::Retrieval retrieval(*index_, {}, one_stage(retrieval::Mode::dense, limit));
+      if (auto done = retrieval.set_embedding(*vector); !done) return failure(done.error());
+      return ranked(retrieval, retrieval.dense_scores());
     });
   }
 
@@ -262,7 +297,7 @@ class Engine {
       retrieval::Config config;
       config.fusion = retrieval::Fusion::mix;
       retrieval::Retrieval retrieval(*index_, query, config);
-      const Json json = Json::parse(vector_json, nullptr, false);
+      const Json json = Json::parse(std::string_view(vector_json), nullptr, false);
       std::vector<float> vector;
       if (json.is_array()) {
         for (const auto& value : json) vector.push_back(value.is_number() ? value.get<float>() : 0.0F);
@@ -296,6 +331,20 @@ class Engine {
   void release(std::uint32_t run) { runs_.erase(run); }
 
  private:
+  static retrieval::Config one_stage(retrieval::Mode mode, std::uint32_t limit) {
+    retrieval::Config config;
+    config.mode = mode;
+    config.list_length = limit;
+    return config;
+  }
+  std::string ranked(const retrieval::Retrieval& retrieval, std::span<const double> scores) const {
+    Json list = Json::array();
+    for (const auto& candidate : retrieval.ranked()) {
+      list.push_back({{"id", index_->chunk_id(candidate.chunk)}, {"score", scores.empty() ? Json() : Json(scores[candidate.chunk])}});
+    }
+    return ok({{"ranked", std::move(list)}});
+  }
+
   using Machine = std::variant<agent::Agent, trace::Fork>;
 
   static std::string no_index() { return failure({ErrorCode::invalid_argument, "no index is open", "index"}); }
@@ -315,12 +364,11 @@ class Engine {
       // Runs hold a pointer to the index object: it is assigned in place, and its bytes stay where they are.
       if (index_ && !runs_.empty()) runs_.clear();
       index_ = std::move(*opened);
-      Json metadata = Json::parse(index::to_json(index_->metadata()), nullptr, false);
-      return ok({{"digest", index_->digest()},
-                 {"documents", index_->documents()},
-                 {"chunks", index_->chunks()},
-                 {"part", part == index::Part::all ? "all" : "lexical"},
-                 {"metadata", std::move(metadata)}});
+      return ok_with({{"digest", index_->digest()},
+                      {"documents", index_->documents()},
+                      {"chunks", index_->chunks()},
+                      {"part", part == index::Part::all ? "all" : "lexical"}},
+                     "metadata", index::to_json(index_->metadata()));
     });
   }
 
@@ -365,6 +413,7 @@ EMSCRIPTEN_BINDINGS(polygraph) {
       .function("openAll", &Engine::open_all)
       .function("typeahead", &Engine::typeahead)
       .function("chunk", &Engine::chunk)
+      .function("chunkIds", &Engine::chunk_ids)
       .function("presets", &Engine::presets)
       .function("start", &Engine::start)
       .function("fork", &Engine::fork)
@@ -372,6 +421,8 @@ EMSCRIPTEN_BINDINGS(polygraph) {
       .function("abort", &Engine::abort)
       .function("trace", &Engine::trace)
       .function("replay", &Engine::replay)
+      .function("rankLexical", &Engine::rank_lexical)
+      .function("rankDense", &Engine::rank_dense)
       .function("scores", &Engine::scores)
       .function("analyse", &Engine::analyse)
       .function("release", &Engine::release);

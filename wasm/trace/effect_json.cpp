@@ -37,7 +37,7 @@ nlohmann::ordered_json effect_to_json(const agent::Effect& effect) {
     json["chunk_ids"] = complete->chunk_ids;
     json["failed_query"] = complete->failed_query;
     json["reason"] = complete->reason;
-    json["schema"] = complete->schema.empty() ? Json(nullptr) : Json::parse(complete->schema, nullptr, false);
+    json["schema"] = complete->schema.empty() ? Json(nullptr) : Json::parse(std::string_view(complete->schema), nullptr, false);
     json["repair"] = complete->repair.empty() ? Json(nullptr) : Json(complete->repair);
   }
   return json;
