@@ -71,7 +71,7 @@ Result<std::string> run_wasm_replay(const Settings& settings, const std::filesys
   const bool silent = event == models::ChildProcess::Event::silent;
   const auto ending = child->stop(silent ? std::chrono::seconds(0) : grace);
   if (silent) return fail(ErrorCode::internal, fmt::format("the WebAssembly engine said nothing for {} s", std::chrono::seconds(silence).count()), "--engine");
-  if (!ending.success) return fail(ErrorCode::internal, fmt::format("the WebAssembly engine {}: {}", ending.words, child->errors()), "--engine");
+  if (!ending.success) return fail(ErrorCode::io, fmt::format("the WebAssembly engine {}: {}", ending.words, child->errors()), "--engine");
   return std::string(reinterpret_cast<const char*>(reply.data()), reply.size());
 }
 

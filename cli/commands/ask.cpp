@@ -140,7 +140,7 @@ void add_ask(CLI::App& program, Context& context) {
   auto* question = command->add_option("QUESTION", options->question, "The question; without it, or with -, one per line is read from stdin");
   command->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");
   command->add_option("--config", options->preset, "baseline, hybrid, hybrid_rerank, full or tuned")->capture_default_str();
-  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->expected(1);
+  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   auto* json = command->add_flag("--json", options->json, "Print the trace, one line per question");
   command->add_flag("--with-text", options->with_text, "Put the passages into the trace")->needs(json);
   command->footer(

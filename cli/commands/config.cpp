@@ -51,7 +51,7 @@ void add_config(CLI::App& program, Context& context) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("config", "Print every setting with its source");
   command->add_option("--config", options->preset, "baseline, hybrid, hybrid_rerank, full or tuned")->capture_default_str();
-  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->expected(1);
+  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->footer("Example:\n  TOP_K=6 polygraph config --config full");
   command->callback([&context, options] { context.status = run(context, *options); });

@@ -38,13 +38,10 @@ Result<Outcome> replay_wasm(const Settings& settings, const OpenIndex& index, st
   auto reply = run_wasm_replay(settings, index.path, trace);
   if (!reply) return tl::unexpected(reply.error());
   const auto document = nlohmann::json::parse(*reply, nullptr, false);
-  if (document.is_object() && document.contains("error")) {
-    const auto& error = document["error"];
-    return fail(error_code(error.value("code", "internal")), error.value("message", ""), error.value("field", ""));
+  if (!document.is_object() || !document.contains("identical")) {
+    return fail(ErrorCode::internal, "the WebAssembly engine's answer is no replay; build it again with `./polygraph build`", "--engine");
   }
-  if (!document.is_object() || !document.contains("ok")) return fail(ErrorCode::internal, "the WebAssembly engine answered no JSON", "--engine");
-  const auto& ok = document["ok"];
-  return Outcome{ok.value("identical", false), ok.value("difference", ""), ok.value("step", 0U), ok.value("effect", 0U)};
+  return Outcome{document.value("identical", false), document.value("difference", ""), document.value("step", 0U), document.value("effect", 0U)};
 }
 
 Result<agent::Run> fork(Context& context, const Options& options, const index::Index& index, std::string_view document) {
@@ -160,7 +157,7 @@ void add_replay(CLI::App& program, Context& context) {
                    ->type_name("STEP")
                    ->check(CLI::Range(1, 1000))
                    ->excludes(engine);
-  command->add_option("--set", options->set, "NAME=VALUE for --fork, may be repeated")->type_name("NAME=VALUE")->expected(1)->needs(fork);
+  command->add_option("--set", options->set, "NAME=VALUE for --fork, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false)->needs(fork);
   command->add_flag("--json", options->json, "One JSON verdict per trace");
   command->footer(
       "Examples:\n  polygraph ask --json \"What is a dangling image?\" | polygraph replay -\n"

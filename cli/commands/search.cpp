@@ -202,7 +202,7 @@ void add_search(CLI::App& program, Context& context) {
   command->add_option("QUERY", options->queries, "Queries; without any, or with -, one per line is read from stdin (`id<TAB>query` names it)");
   command->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");
   command->add_option("--config", options->preset, "baseline, hybrid, hybrid_rerank, full or tuned")->capture_default_str();
-  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->expected(1);
+  command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   command->add_option("--mode", options->mode, "dense, bm25 or hybrid");
   auto* rerank = command->add_flag("--rerank", options->rerank, "Rerank with the cross-encoder");
   command->add_flag("--no-rerank", options->no_rerank, "Do not rerank")->excludes(rerank);

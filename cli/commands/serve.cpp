@@ -74,7 +74,7 @@ void add_serve(CLI::App& program, Context& context) {
   command->add_option("--threads", options->threads, "Threads that serve connections")->check(CLI::Range(1, 64))->capture_default_str();
   command->add_option("--set", options->set, "NAME=VALUE, the setting PROXY_NAME of the environment; may be repeated")
       ->type_name("NAME=VALUE")
-      ->expected(1);
+      ->allow_extra_args(false);
   command->add_flag("--check-config", options->check_config, "Check settings, site, index and host, then end; no port is taken");
   command->add_flag("--announce", options->announce, "Once it answers, say so to a person on stderr instead of the line on stdout");
   command->footer(
