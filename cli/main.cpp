@@ -35,7 +35,9 @@ std::string mistake(const CLI::App& program, const CLI::ParseError& error, int a
     where = where->get_subcommands().front();
     command += " " + where->get_name();
   }
-  std::string words = error.what();
+  // A misspelled option matters more than the one it leaves missing.
+  const auto unknown = program.remaining(true);
+  std::string words = unknown.empty() ? error.what() : "unexpected argument \"" + unknown.front() + "\"";
   while (words.ends_with('\n')) words.pop_back();
   return words + " (see `" + command + " --help`)";
 }
