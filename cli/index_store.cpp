@@ -57,6 +57,8 @@ Result<std::unique_ptr<OpenIndex>> open_index(const Settings& settings, const st
 }
 
 Result<std::unique_ptr<OpenIndex>> open_index_by_digest(const Settings& settings, const std::string& digest) {
+  constexpr std::size_t digest_bytes = 39;  // "xxh128:" and 32 hex digits
+  if (digest.size() != digest_bytes) return fail(ErrorCode::invalid_json, "is no index's digest", "index_digest");
   auto opened = open_file(link_of(settings, digest));
   if (!opened) {
     std::string file;

@@ -29,6 +29,7 @@ struct Descriptor {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  if (path.empty()) return fail(ErrorCode::not_found, "a file's name is empty");
   // Without O_NONBLOCK a named pipe would hold the program up before it can be refused.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) return failed("can't open it");
@@ -54,6 +55,7 @@ MappedFile::~MappedFile() {
 }
 
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
+  if (path.empty()) return fail(ErrorCode::not_found, "a file's name is empty");
   const Descriptor file{path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.value < 0) return failed("can't open it");
   std::string text;

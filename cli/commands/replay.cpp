@@ -100,7 +100,7 @@ ExitCode run(Context& context, const Options& options) {
   if (documents.empty()) return report({ErrorCode::invalid_json, "holds no trace"}, name);
 
   std::unique_ptr<OpenIndex> opened;
-  bool all_identical = true;
+  ExitCode status = ExitCode::done;
   for (const auto& [line, document] : documents) {
     const auto place = [&](Error error) {
       if (documents.size() > 1 && error.line == 0) error.line = line;
@@ -125,11 +125,19 @@ ExitCode run(Context& context, const Options& options) {
       auto forked = fork(context, options, opened->index, document);
       if (!forked) return place(forked.error());
       print(trace::to_json(*forked) + "\n");
+      if (forked->status == agent::Status::failed) {
+        status = place(forked->error.value_or(Error{ErrorCode::internal, "the run failed without a reason"}));
+        if (status != ExitCode::quota_spent) status = ExitCode::model_or_network;
+      }
       continue;
     }
     auto outcome = options.engine == "wasm" ? replay_wasm(context.settings, *opened, document) : replay_native(opened->index, document);
-    if (!outcome) return place(outcome.error());
-    all_identical = all_identical && outcome->identical;
+    if (!outcome) {
+      // What the engine refuses here came from the trace, not from the command's user.
+      if (outcome.error().code == ErrorCode::invalid_argument) outcome.error().code = ErrorCode::invalid_json;
+      return place(outcome.error());
+    }
+    if (!outcome->identical) status = ExitCode::check_failed;
     if (options.json) {
       const nlohmann::ordered_json verdict = {{"id", recorded->id},       {"engine", options.engine},   {"identical", outcome->identical},
                                               {"step", outcome->step},    {"effect", outcome->effect},  {"difference", outcome->difference}};
@@ -140,7 +148,7 @@ ExitCode run(Context& context, const Options& options) {
       print(fmt::format("diverged: {}: {}\n", printable(recorded->id), printable(outcome->difference)));
     }
   }
-  return all_identical ? ExitCode::done : ExitCode::check_failed;
+  return status;
 }
 
 }  // namespace

@@ -126,6 +126,22 @@ TEST_F(Replay, RefusesWhatIsNoTraceNamingFileLineAndField) {
   EXPECT_EQ(run({"replay", (folder() / "nowhere.json").string()}).status, 3);
 }
 
+TEST_F(Replay, OfATraceThatWasMadeHostileIsUnreadable) {
+  const auto original = nlohmann::ordered_json::parse(trace());
+  auto empty = original, long_digest = original, path = original, huge = original;
+  empty["question"] = "";
+  long_digest["index_digest"] = std::string(100'000, 'x');
+  path["index_digest"] = "xxh128:../../../../../../../etc/passwd";
+  huge["config"]["top_k"] = 1'000'000'000;
+  for (const auto& hostile : {empty, long_digest, path, huge}) {
+    const auto refused = run({"replay", "-"}, {.input = hostile.dump()});
+    EXPECT_EQ(refused.status, 3) << refused.err.substr(0, 300);
+    EXPECT_THAT(refused.out, IsEmpty());
+    EXPECT_LT(refused.err.size(), 1000U);
+  }
+  EXPECT_EQ(run({"replay", ""}).status, 3);
+}
+
 // --- forks ------------------------------------------------------------------------------------------------------------
 
 TEST_F(Replay, AForkIsATraceOfItsOwnThatReplaysToo) {
@@ -137,6 +153,13 @@ TEST_F(Replay, AForkIsATraceOfItsOwnThatReplaysToo) {
   EXPECT_FALSE(document["forked_from"].empty());
   const auto replayed = run({"replay", "-"}, {.input = forked.out});
   EXPECT_EQ(replayed.status, 0) << replayed.out << replayed.err;
+}
+
+TEST_F(Replay, AForkThatFailsExitsAsAFailedRunDoes) {
+  const auto forked = run({"replay", "--fork", "1", "--set", "PROVIDER=proxy", "-"}, {.input = trace()});
+  EXPECT_EQ(forked.status, 5);
+  EXPECT_EQ(one_json(forked.out)["status"], "failed");
+  EXPECT_THAT(forked.err, HasSubstr("PROVIDER=extractive"));
 }
 
 TEST_F(Replay, AForkOfAStepThatTheTraceLacksIsRefused) {
