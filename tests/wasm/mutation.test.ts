@@ -9,6 +9,7 @@ const skip = missing("probe");
 const mutations = 200;
 /** The header and the section table: damage there is what a reader has to reason about; the rest has checksums. */
 const headBytes = 512;
+const versionAt = 8;
 
 interface Mutation {
   part: "all" | "lexical";
@@ -22,7 +23,9 @@ function* damaged(bytes: number): Generator<Mutation> {
   for (let i = 0; i < mutations; ++i) {
     const cut = i % 4 === 0;
     const length = cut ? (i % 8 === 0 ? below(headBytes) : below(bytes)) : bytes;
-    const flips = cut ? [] : Array.from({ length: 1 + below(3) }, (): [number, number] => [i % 4 === 1 ? below(bytes) : below(headBytes), 1 << below(8)]);
+    // Of random flips hardly one meets the four bytes of the format version.
+    const version = i % 16 === 3;
+    const flips: Mutation["flips"] = cut ? [] : version ? [[versionAt + below(4), 1 << below(8)]] : Array.from({ length: 1 + below(3) }, (): [number, number] => [i % 4 === 1 ? below(bytes) : below(headBytes), 1 << below(8)]);
     yield { part: i % 3 === 0 ? "lexical" : "all", length, flips };
   }
 }

@@ -12,7 +12,9 @@ import { read } from "./reply.mjs";
 
 const competitors = [polygraph, minisearch, flexsearch, lunr, orama, plainInt8];
 const rounds = 20;
-const warmUpRounds = 3;
+/** Keypresses are many, and slow with some. */
+const typingRounds = 3;
+const warmUpRounds = 1;
 
 /** The sections of vectors and their scales (wasm/index/format.hpp). */
 function denseSections(file) {
@@ -30,7 +32,7 @@ function denseSections(file) {
 const base64 = (floats) => btoa(String.fromCharCode(...new Uint8Array(floats.buffer)));
 
 /** Milliseconds of every call, after some that are not counted. `await` only where the library answers with a promise. */
-async function time(call, inputs) {
+async function time(call, inputs, rounds) {
   const times = [];
   for (let round = -warmUpRounds; round < rounds; ++round) {
     for (const input of inputs) {
@@ -78,7 +80,7 @@ window.run = async () => {
     const { search, complete, nearest } = await competitor.create({ engine, passages, rows, scales, dimensions });
     const row = { name: competitor.name, build_ms: performance.now() - begun };
     if (search) {
-      row.search = await time(search, asked);
+      row.search = await time(search, asked, rounds);
       let places = 0;
       let held = 0;
       for (const literal of identifiers) {
@@ -89,9 +91,9 @@ window.run = async () => {
       row.identifiers = held / places;
       row.empty = (await results(search, questions.map((query) => [query]))).filter((list) => list.length === 0).length;
     }
-    if (complete) row.complete = await time(complete, typed);
+    if (complete) row.complete = await time(complete, typed, typingRounds);
     if (nearest) {
-      row.nearest = await time(nearest, vectors);
+      row.nearest = await time(nearest, vectors, rounds);
       const found = (await results(nearest, vectors)).map((list) => list.join());
       exact ??= found;
       row.same_as_first = found.filter((list, i) => list === exact[i]).length;
