@@ -57,8 +57,12 @@ std::string reason(const index::Index& index, const GraderFeatures& features, do
 }  // namespace
 
 GraderFeatures grader_features(const index::Index& index, const retrieval::Retrieval& retrieval, std::string_view question_text) {
+  return grader_features(index, retrieval.ranked(), retrieval.dense_summary(), question_text);
+}
+
+GraderFeatures grader_features(const index::Index& index, std::span<const retrieval::Candidate> ranked,
+                               const std::optional<retrieval::DenseSummary>& dense, std::string_view question_text) {
   GraderFeatures features;
-  const auto& ranked = retrieval.ranked();
   if (ranked.empty()) return features;
   features.any = true;
   features.best = ranked.front().chunk;
@@ -70,18 +74,19 @@ GraderFeatures grader_features(const index::Index& index, const retrieval::Retri
       top = &candidate;
     }
   }
-  const auto summary = retrieval.dense_summary();
-  if (summary) features.evidence = top != nullptr ? Evidence::reranked : Evidence::dense;
+  if (dense) {
+    features.evidence = Evidence::dense;
+    features.cosz = dense->standard_deviation > 0 ? (dense->max - dense->mean) / dense->standard_deviation : 0.0;
+  }
   if (top != nullptr) {
+    features.evidence = Evidence::reranked;
     features.best = top->chunk;
     features.s1 = *top->rerank_score;
   }
-  if (summary && summary->standard_deviation > 0) features.cosz = (summary->max - summary->mean) / summary->standard_deviation;
 
-  // Without dense search the vocabulary may not have arrived: names are then told by spelling alone.
-  const Question question(index, question_text, summary ? Pieces::count : Pieces::ignore);
+  // Without a model the vocabulary may not have arrived: names are then told by spelling alone.
+  const Question question(index, question_text, features.evidence == Evidence::lexical ? Pieces::ignore : Pieces::count);
   const index::DocumentNo page = index.chunk(features.best).document;
-  const double unseen = index.idf_unseen();
   double held = 0;
   for (std::size_t i = 0; i < question.terms().size(); ++i) {
     const QuestionTerm& term = question.terms()[i];
@@ -90,24 +95,26 @@ GraderFeatures grader_features(const index::Index& index, const retrieval::Retri
       continue;
     }
     features.missing.push_back(term.text);
-    features.uncp = std::max(features.uncp, term.idf / unseen);
-    if (term.name) features.namemissp = std::max(features.namemissp, term.idf / unseen);
-    if (term.name && !term.number) features.nameabsent = std::max(features.nameabsent, term.idf / unseen);
+    if (term.name) features.namemissp = std::max(features.namemissp, term.idf / index.idf_unseen());
   }
   if (question.total_idf() > 0) features.covp = held / question.total_idf();
   return features;
 }
 
 std::vector<std::pair<std::string, double>> named(const GraderFeatures& features) {
-  return {{"s1", features.s1},     {"cosz", features.cosz},           {"covp", features.covp},
-          {"uncp", features.uncp}, {"namemissp", features.namemissp}, {"nameabsent", features.nameabsent}};
+  std::vector<std::pair<std::string, double>> out;
+  if (!features.any) return out;
+  if (features.s1) out.emplace_back("s1", *features.s1);
+  if (features.cosz) out.emplace_back("cosz", *features.cosz);
+  out.emplace_back("covp", features.covp);
+  out.emplace_back("namemissp", features.namemissp);
+  return out;
 }
 
 double probability(const GraderFeatures& features, const GraderWeights& weights) {
-  if (!features.any) return 0;
+  if (!features.any || (features.s1 && *features.s1 < least_logit)) return 0;
   const GateWeights& w = gate(weights, features.evidence);
-  const double z = w.bias + w.s1 * features.s1 + w.cosz * features.cosz + w.covp * features.covp + w.uncp * features.uncp +
-                   w.namemissp * features.namemissp + w.nameabsent * features.nameabsent;
+  const double z = w.bias + w.s1 * features.s1.value_or(0) + w.cosz * features.cosz.value_or(0) + w.covp * features.covp + w.namemissp * features.namemissp;
   return logistic(z);
 }
 
@@ -115,7 +122,7 @@ std::string grader_name(const GraderWeights& weights) {
   // The bytes of the doubles, little-endian, are the same on every target.
   std::string bytes;
   for (const GateWeights& w : {weights.reranked, weights.dense, weights.lexical}) {
-    for (const double value : {w.bias, w.s1, w.cosz, w.covp, w.uncp, w.namemissp, w.nameabsent, w.answer, w.unsure}) {
+    for (const double value : {w.bias, w.s1, w.cosz, w.covp, w.namemissp, w.answer, w.unsure}) {
       const auto bits = bit_cast<std::uint64_t>(value);
       for (int shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<char>((bits >> shift) & 0xFF));
     }
@@ -126,8 +133,8 @@ std::string grader_name(const GraderWeights& weights) {
 
 GraderFeatures capped(GraderFeatures features, const GraderFeatures& first) {
   if (features.evidence != first.evidence || !first.any) return features;
-  features.s1 = std::min(features.s1, first.s1);
-  features.cosz = std::min(features.cosz, first.cosz);
+  if (features.s1 && first.s1) features.s1 = std::min(*features.s1, *first.s1);
+  if (features.cosz && first.cosz) features.cosz = std::min(*features.cosz, *first.cosz);
   return features;
 }
 
@@ -170,7 +177,7 @@ Graded grade(const index::Index& index, const retrieval::Retrieval& retrieval, c
   }
   for (std::size_t i = 0; i < handed_on.size(); ++i) {
     const bool near_by_words = best_coverage > 0 && coverage[i] >= coverage_share * best_coverage;
-    const bool near_by_logit = has_logit[i] && logits[i] >= features.s1 - logit_margin;
+    const bool near_by_logit = has_logit[i] && features.s1 && logits[i] >= *features.s1 - logit_margin;
     if (i == 0 || near_by_words || near_by_logit) graded.relevant_chunk_ids.push_back(graded.graded_ids[i]);
   }
   return graded;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,21 +25,27 @@ struct GraderFeatures {
   Evidence evidence = Evidence::lexical;
   bool any = false;         ///< false: nothing was retrieved, and no other member says anything
   index::ChunkNo best = 0;  ///< t1
-  double s1 = 0;            ///< logit of t1; 0 without a reranker
-  double cosz = 0;          ///< (max - mean) / standard deviation of the cosines over all chunks; 0 without dense search
+  std::optional<double> s1;    ///< logit of t1; only with a reranker
+  std::optional<double> cosz;  ///< (max - mean) / standard deviation of the cosines over all chunks; only with dense search
   double covp = 0;          ///< share of the question's terms that P holds
-  double uncp = 0;          ///< largest idf of a term not in P / top
   double namemissp = 0;     ///< largest idf of a name not in P / top
-  double nameabsent = 0;    ///< the same for names in no chunk
   std::vector<std::string> missing;  ///< terms not in P, in question order: for the reason
 };
 
 /// Features of a finished retrieval. `question` is the person's own, also after a rewrite: a rewrite may find another
 /// page, but must not make up for what the question asks and the page does not say.
 GraderFeatures grader_features(const index::Index& index, const retrieval::Retrieval& retrieval, std::string_view question);
+/// The same for a list and a summary of cosines that did not come from one retrieval: calibration takes pages out.
+GraderFeatures grader_features(const index::Index& index, std::span<const retrieval::Candidate> ranked,
+                               const std::optional<retrieval::DenseSummary>& dense, std::string_view question);
 
-/// Name and value of each feature, in the order of GateWeights.
+/// Name and value of each feature that was measured, in the order of GateWeights.
 std::vector<std::pair<std::string, double>> named(const GraderFeatures& features);
+
+/// A highest logit below this says that the passages are about something else altogether: the question is refused whatever
+/// its words have in common with a page. The cross-encoder gives questions of another field -10 and less; no question of
+/// the development split that is answered with its page lies below -7.7.
+inline constexpr double least_logit = -9.0;
 
 /// Probability that the context holds the answer.
 double probability(const GraderFeatures& features, const GraderWeights& weights = default_weights);
