@@ -1,11 +1,14 @@
 #include "wasm/agent/extractive/answerer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "wasm/agent/citations.hpp"
 #include "wasm/agent/extractive/question.hpp"
+#include "wasm/agent/reply.hpp"
 #include "wasm/text/sentences.hpp"
 #include "wasm/text/terms.hpp"
 #include "wasm/text/utf8.hpp"
@@ -13,15 +16,25 @@
 namespace polygraph::agent::extractive {
 namespace {
 
-// An answer is read, not searched: three quotes and what belongs to them, about a screen on a phone.
-constexpr std::size_t most_quotes = 3;
+// An answer is read, not searched: four quotes of three passages and what belongs to them, about a screen on a phone.
+constexpr std::size_t most_quotes = 4;
+constexpr std::size_t most_passages = 3;
 constexpr std::size_t most_bytes = 1500;
-constexpr std::size_t most_items = 6;          ///< list items that follow an introducing sentence
+constexpr std::size_t most_items = 6;          ///< list items or rows that follow an introducing sentence
 constexpr double least_share_of_best = 0.6;    ///< of the best quote's score
 constexpr double heading_credit = 0.4;         ///< a term in the heading is said once for all sentences under it
-constexpr double rank_credit = 0.15;           ///< for the first passage, falling as 1 / rank
+constexpr double before_credit = 0.3;          ///< a term in the sentence before: what "it" and "this" stand for
+constexpr double rank_credit = 0.3;            ///< for the first passage, falling as 1 / rank
+constexpr double literal_credit = 0.15;        ///< for a name, option, number or code that the question does not hold
+constexpr double asked_credit = 0.25;          ///< for the kind of thing that the question asks for
 
 constexpr std::string_view unsure_opening = "I am not sure that this answers the question; it is the closest that I found.";
+
+/// What a unit can hold of an answer beside the question's own words.
+struct Bearing {
+  bool literal = false;  ///< an identifier or a code span that the question does not hold
+  bool number = false;
+};
 
 /// A unit of a passage, with what it says of the question.
 struct Candidate {
@@ -29,6 +42,7 @@ struct Candidate {
   std::size_t unit = 0;     ///< index into the passage's units
   double score = 0;
   std::vector<bool> holds;  ///< for each question term
+  Bearing bearing;
 };
 
 struct Passage {
@@ -38,15 +52,48 @@ struct Passage {
   std::vector<bool> heading_holds;
 };
 
-std::vector<bool> terms_in(std::string_view text, const Question& question, const index::Index& index) {
+/// What kind of thing an English question asks for, read off its question words.
+struct Wanted {
+  bool number = false;   ///< how much, how long, which version …
+  bool literal = false;  ///< how do I, which option, what command …
+};
+
+Wanted wanted(std::string_view question) {
+  constexpr std::array<std::string_view, 14> of_numbers = {"how many", "how much", "how long", "how big", "how large", "how often", "how old",
+                                                           "maximum", "minimum", "default", "limit", "size", "version", "seconds"};
+  constexpr std::array<std::string_view, 16> of_literals = {"how do", "how can", "how to", "how would", "how should", "option", "flag", "command", "setting",
+                                                            "variable", "file", "folder", "directory", "path", "driver", "name"};
+  const std::string words = folded(question);
+  const auto says = [&](std::string_view phrase) { return words.find(phrase) != std::string::npos; };
+  return {std::any_of(of_numbers.begin(), of_numbers.end(), says), std::any_of(of_literals.begin(), of_literals.end(), says)};
+}
+
+std::vector<bool> terms_in(const std::vector<text::Term>& terms, const Question& question, const index::Index& index) {
   std::vector<bool> holds(question.terms().size(), false);
-  for (const text::Term& term : text::terms(text, index.metadata().analysis)) {
+  for (const text::Term& term : terms) {
     for (std::size_t i = 0; i < holds.size(); ++i) {
-      const QuestionTerm& wanted = question.terms()[i];
-      if (wanted.number && index.term(*wanted.number) == term.text) holds[i] = true;
+      const QuestionTerm& asked = question.terms()[i];
+      if (asked.number && index.term(*asked.number) == term.text) holds[i] = true;
     }
   }
   return holds;
+}
+
+Bearing bearing_of(std::string_view text, text::UnitKind kind, const std::vector<text::Term>& terms, const Question& question) {
+  Bearing bearing;
+  const auto asked = [&](const text::Term& term) {
+    return std::any_of(question.terms().begin(), question.terms().end(), [&](const QuestionTerm& each) { return each.text == term.text; });
+  };
+  for (const text::Term& term : terms) {
+    if (asked(term)) continue;
+    const std::string_view written = text.substr(term.begin, term.end - term.begin);
+    const bool digit = std::any_of(written.begin(), written.end(), [](char c) { return c >= '0' && c <= '9'; });
+    bearing.number = bearing.number || digit;
+    const bool code_span = term.begin > 0 && term.end < text.size() && (text[term.begin - 1] == '`' || text[term.begin - 1] == '-') &&
+                           text.find('`', term.end) != std::string_view::npos;
+    bearing.literal = bearing.literal || code_span || (term.identifier && !digit) || kind == text::UnitKind::code;
+  }
+  return bearing;
 }
 
 std::string_view text_of(const Passage& passage, std::size_t unit) {
@@ -54,6 +101,14 @@ std::string_view text_of(const Passage& passage, std::size_t unit) {
 }
 
 bool introduces(std::string_view text) { return !text.empty() && text.back() == ':'; }
+
+/// Whether a sentence leans on the one before it.
+bool leans_back(std::string_view text) {
+  constexpr std::array<std::string_view, 17> openings = {"this ", "these ", "it ", "its ", "they ", "their ", "that ", "those ", "such ", "otherwise", "however",
+                                                         "instead", "also ", "then ", "in this case", "if so", "to do so"};
+  const std::string head = folded(text.substr(0, 16));
+  return std::any_of(openings.begin(), openings.end(), [&](std::string_view opening) { return head.starts_with(opening); });
+}
 
 bool only_rule(std::string_view row) {
   return std::all_of(row.begin(), row.end(), [](char c) { return c == '|' || c == '-' || c == ':' || c == ' '; });
@@ -103,25 +158,31 @@ class Writer {
   std::uint32_t begin_ = 0, end_ = 0;
 };
 
-std::vector<Candidate> scored(const std::vector<Passage>& passages, const Question& question, const index::Index& index) {
+std::vector<Candidate> scored(const std::vector<Passage>& passages, const Question& question, std::string_view asked, const index::Index& index) {
   std::vector<Candidate> candidates;
   if (question.total_idf() <= 0) return candidates;
+  const Wanted want = wanted(asked);
   for (std::size_t p = 0; p < passages.size(); ++p) {
-    for (std::size_t u = 0; u < passages[p].units.size(); ++u) {
-      if (passages[p].units[u].kind == text::UnitKind::heading) continue;
-      const std::string_view text = text_of(passages[p], u);
-      if (text.size() > most_bytes || only_rule(text)) continue;
-      Candidate candidate{p, u, 0, terms_in(text, question, index)};
+    const Passage& passage = passages[p];
+    std::vector<bool> before(question.terms().size(), false);
+    for (std::size_t u = 0; u < passage.units.size(); ++u) {
+      const text::UnitKind kind = passage.units[u].kind;
+      const std::string_view text = text_of(passage, u);
+      const std::vector<text::Term> terms = text::terms(text, index.metadata().analysis);
+      Candidate candidate{p, u, 0, terms_in(terms, question, index), bearing_of(text, kind, terms, question)};
+      const std::vector<bool> holds_before = std::exchange(before, candidate.holds);
+      if (kind == text::UnitKind::heading || text.size() > most_bytes || only_rule(text)) continue;
       double said = 0;
       for (std::size_t i = 0; i < candidate.holds.size(); ++i) {
-        if (candidate.holds[i]) {
-          said += question.terms()[i].idf;
-        } else if (passages[p].heading_holds[i]) {
-          said += heading_credit * question.terms()[i].idf;
-        }
+        double credit = candidate.holds[i] ? 1.0 : 0.0;
+        if (passage.heading_holds[i]) credit = std::max(credit, heading_credit);
+        if (holds_before[i]) credit = std::max(credit, before_credit);
+        said += credit * question.terms()[i].idf;
       }
       if (said <= 0) continue;
       candidate.score = said / question.total_idf() + rank_credit / static_cast<double>(p + 1);
+      if (candidate.bearing.literal || candidate.bearing.number) candidate.score += literal_credit;
+      if ((want.number && candidate.bearing.number) || (want.literal && candidate.bearing.literal)) candidate.score += asked_credit;
       candidates.push_back(std::move(candidate));
     }
   }
@@ -148,16 +209,24 @@ std::vector<std::vector<bool>> choose(const std::vector<Passage>& passages, cons
   };
   std::vector<bool> covered(question.terms().size(), false);
   std::size_t quotes = 0;
+  const auto quoted_passages = [&] {
+    return static_cast<std::size_t>(std::count_if(chosen.begin(), chosen.end(), [](const std::vector<bool>& of) {
+      return std::find(of.begin(), of.end(), true) != of.end();
+    }));
+  };
   for (const Candidate& candidate : candidates) {
     if (quotes == most_quotes || candidate.score < least_share_of_best * candidates.front().score) break;
+    // Another quote must say more of the question, or bear something that an answer may consist of.
     const auto adds = [&] {
       for (std::size_t i = 0; i < covered.size(); ++i) {
         if (candidate.holds[i] && !covered[i]) return true;
       }
-      return false;
+      return candidate.bearing.literal || candidate.bearing.number;
     };
     const Passage& passage = passages[candidate.passage];
     if (chosen[candidate.passage][candidate.unit] || (quotes > 0 && !adds())) continue;
+    const std::vector<bool>& of_passage = chosen[candidate.passage];
+    if (std::find(of_passage.begin(), of_passage.end(), true) == of_passage.end() && quoted_passages() == most_passages) continue;
     // The same sentence often stands on several pages.
     bool repeated = false;
     for (std::size_t p = 0; p < passages.size() && !repeated; ++p) {
@@ -170,9 +239,19 @@ std::vector<std::vector<bool>> choose(const std::vector<Passage>& passages, cons
     for (std::size_t i = 0; i < covered.size(); ++i) covered[i] = covered[i] || candidate.holds[i];
 
     const text::UnitKind kind = passage.units[candidate.unit].kind;
-    if (kind == text::UnitKind::code && candidate.unit > 0) {
-      const text::Unit& before = passage.units[candidate.unit - 1];
-      if (before.kind == text::UnitKind::sentence || before.kind == text::UnitKind::list_item) take(candidate.passage, candidate.unit - 1);
+    const auto is_prose = [&](std::size_t u) {
+      return passage.units[u].kind == text::UnitKind::sentence || passage.units[u].kind == text::UnitKind::list_item;
+    };
+    if (candidate.unit > 0) {
+      const std::size_t before = candidate.unit - 1;
+      if (kind == text::UnitKind::code && is_prose(before)) take(candidate.passage, before);
+      if (kind == text::UnitKind::sentence && is_prose(before) && leans_back(text_of(passage, candidate.unit))) take(candidate.passage, before);
+    }
+    // A list item without what it is an item of, or a step without its list's purpose, is half a sentence.
+    if (kind == text::UnitKind::list_item) {
+      std::size_t first = candidate.unit;
+      while (first > 0 && passage.units[first - 1].kind == text::UnitKind::list_item) --first;
+      if (first > 0 && is_prose(first - 1) && introduces(text_of(passage, first - 1))) take(candidate.passage, first - 1);
     }
     if (kind != text::UnitKind::code && introduces(text_of(passage, candidate.unit))) {
       std::size_t items = 0;
@@ -201,6 +280,33 @@ std::string_view table_head(const Passage& passage, std::size_t unit) {
   return passage.text.substr(passage.units[first].begin, passage.units[body].begin - passage.units[first].begin);
 }
 
+/// Whether the heading says something of the question that the quoted units don't, or what "it" is in the first of them.
+bool leans_on_heading(const Passage& passage, const std::vector<bool>& chosen, const Question& question, const index::Index& index) {
+  std::vector<bool> said(question.terms().size(), false);
+  bool first = true, leans = false;
+  for (std::size_t u = 0; u < chosen.size(); ++u) {
+    if (!chosen[u]) continue;
+    const std::string_view text = text_of(passage, u);
+    if (std::exchange(first, false)) leans = leans_back(text) || passage.units[u].kind != text::UnitKind::sentence;
+    const std::vector<bool> holds = terms_in(text::terms(text, index.metadata().analysis), question, index);
+    for (std::size_t i = 0; i < said.size(); ++i) said[i] = said[i] || holds[i];
+  }
+  if (first) return false;
+  for (std::size_t i = 0; i < said.size(); ++i) leans = leans || (passage.heading_holds[i] && !said[i]);
+  return leans;
+}
+
+/// Title and heading path as one line that can stand between asterisks.
+std::string bold_heading(const index::Index& index, index::ChunkNo chunk) {
+  const index::Chunk view = index.chunk(chunk);
+  std::string line(index.document(view.document).title);
+  if (!view.heading_path.empty()) line += " > " + std::string(view.heading_path);
+  for (char& c : line) {
+    if (c == '*' || c == '\n') c = ' ';
+  }
+  return line;
+}
+
 }  // namespace
 
 Answer answer(const index::Index& index, std::string_view question_text, const std::vector<index::ChunkNo>& context, bool unsure) {
@@ -211,9 +317,9 @@ Answer answer(const index::Index& index, std::string_view question_text, const s
     std::string heading(index.document(view.document).title);
     heading += '\n';
     heading += view.heading_path;
-    passages.push_back({chunk, view.text, text::units(view.text), terms_in(heading, question, index)});
+    passages.push_back({chunk, view.text, text::units(view.text), terms_in(text::terms(heading, index.metadata().analysis), question, index)});
   }
-  const std::vector<Candidate> candidates = scored(passages, question, index);
+  const std::vector<Candidate> candidates = scored(passages, question, question_text, index);
   Answer out;
   if (candidates.empty()) return out;
   const auto chosen = choose(passages, candidates, question);
@@ -222,6 +328,10 @@ Answer answer(const index::Index& index, std::string_view question_text, const s
   if (unsure) writer.append(unsure_opening);
   for (std::size_t p = 0; p < passages.size(); ++p) {
     const Passage& passage = passages[p];
+    if (leans_on_heading(passage, chosen[p], question, index)) {
+      writer.separate("\n\n");
+      writer.append("**" + bold_heading(index, passage.chunk) + "**");
+    }
     const text::UnitKind none = text::UnitKind::heading;
     text::UnitKind previous = none;
     for (std::size_t u = 0; u < passage.units.size(); ++u) {
