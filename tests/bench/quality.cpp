@@ -18,6 +18,7 @@
 #include "wasm/agent/agent.hpp"
 #include "wasm/metrics/golden_set.hpp"
 #include "wasm/metrics/interval.hpp"
+#include "wasm/text/terms.hpp"
 
 namespace polygraph {
 namespace {
@@ -33,9 +34,9 @@ class CachingHost {
 
   agent::EffectResult perform(const agent::Effect& effect) {
     if (const auto* request = std::get_if<agent::ScoreRequest>(&effect.request)) return score(*request);
-    if (effect.kind() != agent::EffectKind::embed) return cli::perform(effect, worker_);
+    if (effect.kind() != agent::EffectKind::embed) return cli::perform(effect, {worker_, {}});
     const auto [entry, fresh] = embeddings_.try_emplace(effect.digest);
-    if (fresh) entry->second = cli::perform(effect, worker_);
+    if (fresh) entry->second = cli::perform(effect, {worker_, {}});
     return entry->second;
   }
 
@@ -98,11 +99,37 @@ struct Figure {
   }
 };
 
+/// What the loop did to the questions of one type.
+struct Loop {
+  std::size_t questions = 0;
+  std::size_t at_once = 0;          ///< answered after the first grade
+  std::size_t after_rewrite = 0;    ///< refused by the first grade, answered later
+  std::size_t with_doubt = 0;       ///< of the answered: with the visible doubt
+};
+
 struct Row {
   std::string name;
   Figure hit4, mrr4{{}, false}, hit10, answered, refused, answered_vague;
+  Figure reference_recall{{}, false};
+  Figure reference_found;
+  Figure answer_bytes{{}, false};
+  std::map<metrics::ItemType, Loop> loops;
   std::size_t failed = 0;
 };
+
+/// Share of the distinct content terms of a reference answer that an answer holds. No judgement of the answer: a proxy
+/// that tells quotes which hold the asked-for numbers, options and names from quotes that only repeat the question.
+double term_recall(const index::Index& index, const std::string& reference, const std::string& answer) {
+  std::set<std::string> held, wanted;
+  for (const auto& term : text::terms(answer, index.metadata().analysis)) held.insert(term.text);
+  for (const auto& term : text::terms(reference, index.metadata().analysis)) wanted.insert(term.text);
+  if (wanted.empty()) return 1;
+  const auto found = std::count_if(wanted.begin(), wanted.end(), [&](const std::string& term) { return held.contains(term); });
+  return static_cast<double>(found) / static_cast<double>(wanted.size());
+}
+
+/// From this recall on an answer counts as holding its reference.
+constexpr double recall_that_holds = 0.6;
 
 /// Rank of the first chunk of a gold page among the first `k` of `pages` (one page a chunk); 0 when there is none.
 std::size_t first_gold(const std::vector<std::string>& pages, const std::set<std::string>& gold, std::size_t k) {
@@ -127,8 +154,8 @@ std::vector<std::string> capped_pages(const agent::Retrieved& retrieved, std::ui
 
 Result<Row> evaluate(const index::Index& index, const std::vector<metrics::GoldenItem>& items, const std::string& preset, CachingHost& host,
                      Json* per_item) {
-  Row row{preset, {}, {}, {}, {}, {}, {}, 0};
-  row.mrr4.rate = false;
+  Row row;
+  row.name = preset;
   auto config = agent::preset(preset);
   if (!config) return tl::unexpected(config.error());
   cli::ProgressLine progress(preset);
@@ -167,8 +194,31 @@ Result<Row> evaluate(const index::Index& index, const std::vector<metrics::Golde
     } else {
       row.refused.values.push_back(1 - answered);
     }
+    std::vector<const agent::Graded*> grades;
+    const agent::Generated* generated = nullptr;
+    for (const auto& step : run.steps) {
+      if (const auto* graded = std::get_if<agent::Graded>(&step.data)) grades.push_back(graded);
+      if (const auto* data = std::get_if<agent::Generated>(&step.data)) generated = data;
+    }
+    Loop& loop = row.loops[item.type];
+    ++loop.questions;
+    if (answered == 1) {
+      ++(grades.size() > 1 ? loop.after_rewrite : loop.at_once);
+      if (!grades.empty() && grades.back()->unsure) ++loop.with_doubt;
+      if (item.type == metrics::ItemType::answerable && !item.reference_answer.empty()) {
+        const double recall = term_recall(index, item.reference_answer, run.answer);
+        row.reference_recall.values.push_back(recall);
+        row.reference_found.values.push_back(recall >= recall_that_holds ? 1 : 0);
+        row.answer_bytes.values.push_back(static_cast<double>(run.answer.size()));
+      }
+    }
     if (per_item != nullptr) {
-      per_item->push_back({{"config", preset}, {"id", item.id}, {"status", agent::name(run.status)}, {"rank", rank4}, {"steps", run.steps.size()}});
+      Json entry = {{"config", preset}, {"id", item.id}, {"type", metrics::name(item.type)}, {"kind", item.kind}, {"question", item.question},
+                    {"reference", item.reference_answer}, {"status", agent::name(run.status)}, {"rank", rank4}, {"steps", run.steps.size()},
+                    {"retrieved", first.retrieved_ids}, {"candidates", first.candidate_ids}, {"grades", Json::array()}, {"answer", run.answer}};
+      for (const auto* graded : grades) entry["grades"].push_back({{"p", graded->probability.value_or(0)}, {"features", graded->features}, {"reason", graded->reason}});
+      if (generated != nullptr) entry["context"] = generated->context_ids;
+      per_item->push_back(std::move(entry));
     }
   }
   return row;
@@ -181,6 +231,18 @@ void print_table(const std::vector<Row>& rows) {
     cli::print(fmt::format("{:<14} {:<22} {:<22} {:<22} {:<22} {:<22}  {}{}\n", row.name, row.hit4.text(), row.mrr4.text(), row.hit10.text(),
                            row.answered.text(), row.refused.text(), row.answered_vague.text(),
                            row.failed == 0 ? "" : fmt::format("  ({} failed)", row.failed)));
+  }
+  cli::print("\nAnswered at once / after a rewrite / of both with a visible doubt, of so many questions\n");
+  for (const auto& row : rows) {
+    cli::print(fmt::format("{:<14}", row.name));
+    for (const auto& [type, loop] : row.loops) {
+      cli::print(fmt::format(" {}: {} / {} / {} of {}  ", metrics::name(type), loop.at_once, loop.after_rewrite, loop.with_doubt, loop.questions));
+    }
+    cli::print("\n");
+  }
+  cli::print(fmt::format("\nAnswers against their references: terms held / answers that hold {:.0f} % of them or more / bytes\n", recall_that_holds * 100));
+  for (const auto& row : rows) {
+    cli::print(fmt::format("{:<14} {:<22} {:<22} {}\n", row.name, row.reference_recall.text(), row.reference_found.text(), row.answer_bytes.text()));
   }
 }
 
@@ -230,7 +292,15 @@ int run(int argc, char** argv) {
                                             {"answered_of_answerable", row.answered.json()},
                                             {"refused_of_unanswerable", row.refused.json()},
                                             {"answered_of_vague", row.answered_vague.json()},
+                                            {"reference_terms_held", row.reference_recall.json()},
+                                            {"reference_held", row.reference_found.json()},
+                                            {"answer_bytes", row.answer_bytes.json()},
                                             {"failed", row.failed}});
+      auto& loops = document["configurations"].back()["loop"] = Json::object();
+      for (const auto& [type, loop] : row.loops) {
+        loops[std::string(metrics::name(type))] = {{"questions", loop.questions}, {"answered_at_once", loop.at_once},
+                                                   {"answered_after_rewrite", loop.after_rewrite}, {"answered_with_doubt", loop.with_doubt}};
+      }
     }
     if (items_too) document["items"] = std::move(per_item);
     cli::print(document.dump(2) + "\n");
