@@ -21,8 +21,11 @@ export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (m
         return;
       }
       root.dataset["ms"] = lookupMs.toFixed(1);
+      // A list that arrives late must not take the focus from somebody who walks the one before it.
+      const focused = links().indexOf(document.activeElement as HTMLElement);
       if (hits.length === 0) {
         fill(root, h("p", { class: "quiet" }, query ? `No passage holds these words. Press Enter to ask anyway.` : ""));
+        if (focused >= 0) field.focus();
         return;
       }
       fill(
@@ -35,6 +38,7 @@ export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (m
               h("span", { class: "passage-excerpt" }, excerpt(hit.text, hit.marks))),
           ))),
       );
+      if (focused >= 0) links()[Math.min(focused, hits.length - 1)]?.focus();
       say(plural(hits.length, "passage"));
     },
     move(step) {
