@@ -31,10 +31,8 @@ export const nodeNames: Record<Node, string> = {
 export const featureNames: Record<string, string> = {
   s1: "cross-encoder logit of the best passage",
   covp: "share of the question's words, by rarity, on its page",
-  uncp: "rarest word of the question missing from that page",
   cosz: "similarity of the best passage, in standard deviations over all",
   namemissp: "rarest name in the question missing from that page",
-  nameabsent: "rarest name in the question found nowhere",
 };
 
 export type StageName = keyof Trace["stages"];
