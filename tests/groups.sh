@@ -22,11 +22,11 @@ export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
 prepare_native() {
-  configure default
+  configure default with-tests
   run_step "native tests: build" cmake --build "$root/build/default" -j "$jobs"
 }
 prepare_sanitize() {
-  configure sanitize
+  configure sanitize with-tests
   run_step "sanitized tests: build" cmake --build "$root/build/sanitize" -j "$jobs"
 }
 prepare_reference() {
