@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "index/page_id.hpp"
 #include "wasm/text/digest.hpp"
 #include "wasm/text/sentences.hpp"
 #include "wasm/text/utf8.hpp"
@@ -120,7 +121,7 @@ Result<Corpus> read_beir(const std::filesystem::path& folder, const CorpusOption
     if (url.starts_with("https://") || url.starts_with("http://")) {
       page.url = std::move(url);
     } else if (!options.base_url.empty()) {
-      page.url = options.base_url + page.id;
+      page.url = options.base_url + url_path(page.id);
     }
     page.title = std::string(trimmed(page.title));
     page.source = "corpus.jsonl line " + std::to_string(number);

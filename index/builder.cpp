@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "index/vector_cache.hpp"
+#include "wasm/index/model_text.hpp"
 #include "wasm/text/digest.hpp"
 
 namespace polygraph::corpus {

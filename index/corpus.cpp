@@ -308,7 +308,7 @@ std::string with_slash(std::string url) {
 /// `<base><id>/`; the root page is the base itself.
 std::string folder_url(const std::string& base, std::string_view id) {
   if (id == "index") return base.empty() ? "./" : base;
-  return base + std::string(id) + "/";
+  return base + url_path(id) + "/";
 }
 
 Result<Corpus> open_docker_doc(const CorpusOptions& options) {

@@ -1,5 +1,6 @@
 #include "index/page_id.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace polygraph::corpus {
@@ -46,6 +47,24 @@ std::string normal_path(std::string_view path) {
   for (const std::string_view part : parts) {
     if (!out.empty()) out += '/';
     out += part;
+  }
+  return out;
+}
+
+std::string url_path(std::string_view path) {
+  constexpr std::string_view allowed = "-._~!$&'()*+,;=:@/";
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : path) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || allowed.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
   }
   return out;
 }

@@ -20,4 +20,8 @@ std::string_view without_extension(std::string_view path) noexcept;
 /// `a/b/../c` -> `a/c`. A path that climbs out of its root comes back empty.
 std::string normal_path(std::string_view path);
 
+/// A path as it stands in a URL: whatever is neither unreserved nor allowed in a path segment (RFC 3986, 3.3) is
+/// percent-encoded, byte by byte; slashes stay.
+std::string url_path(std::string_view path);
+
 }  // namespace polygraph::corpus

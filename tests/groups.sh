@@ -50,8 +50,8 @@ group_reference() {
     --tokenizer "$(model_file embedder tokenizer.json)" --vocab "$(model_file embedder vocab.txt)"
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
-group_web() { env -C "$root" npx tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
-group_e2e() { env -C "$root" npx playwright test --config tests/browser/playwright.config.ts; }
+group_web() { env -C "$root" node_modules/.bin/tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
+group_e2e() { env -C "$root" node_modules/.bin/playwright test --config tests/browser/playwright.config.ts; }
 
 # Runs one group with its output in a log; prints the log when it fails, its summary lines otherwise.
 run_group() {

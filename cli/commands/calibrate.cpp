@@ -217,6 +217,7 @@ std::vector<double> values(const fit::GraderFeatures& features, Evidence kind) {
 
 struct Calibrated {
   fit::GateWeights gate{};
+  double unseen_unsure = 0, unseen_answer = 0;  ///< thresholds on the out-of-fold probabilities
   double auc_in_sample = 0, auc_out_of_fold = 0, auc_removal = 0;
   fit::Shares in_sample, out_of_fold, in_sample_sure, out_of_fold_sure;
 };
@@ -256,15 +257,19 @@ Result<Calibrated> calibrate(const std::vector<Measured>& all, Evidence kind, co
   }
   std::vector<double> seen;
   for (const auto& each : plain) seen.push_back(model->probability(each.features));
-  out.gate.unsure = fit::threshold_accepting(examples, *unseen, options.accept);
-  out.gate.answer = std::max(out.gate.unsure, fit::threshold_refusing(examples, *unseen, options.refuse_sure));
+  // The thresholds are those of the model that will run; what they are worth is said by the models of the folds, at the
+  // thresholds that reach the same shares there.
+  out.gate.unsure = fit::threshold_accepting(examples, seen, options.accept);
+  out.gate.answer = std::max(out.gate.unsure, fit::threshold_refusing(examples, seen, options.refuse_sure));
+  out.unseen_unsure = fit::threshold_accepting(examples, *unseen, options.accept);
+  out.unseen_answer = std::max(out.unseen_unsure, fit::threshold_refusing(examples, *unseen, options.refuse_sure));
   out.auc_in_sample = fit::area_under_curve(examples, seen);
   out.auc_out_of_fold = fit::area_under_curve(examples, *unseen);
   out.auc_removal = fit::area_under_curve(removal, *unseen);
   out.in_sample = fit::shares_at(examples, seen, out.gate.unsure);
-  out.out_of_fold = fit::shares_at(examples, *unseen, out.gate.unsure);
+  out.out_of_fold = fit::shares_at(examples, *unseen, out.unseen_unsure);
   out.in_sample_sure = fit::shares_at(examples, seen, out.gate.answer);
-  out.out_of_fold_sure = fit::shares_at(examples, *unseen, out.gate.answer);
+  out.out_of_fold_sure = fit::shares_at(examples, *unseen, out.unseen_answer);
   return out;
 }
 
@@ -276,7 +281,7 @@ std::string share_text(std::size_t hits, std::size_t n) {
 
 std::string report_text(std::string_view kind, const Calibrated& result) {
   const auto line = [](std::string_view what, double threshold, const fit::Shares& shares) {
-    return fmt::format("  {:<32} p >= {:.2f}  accepted {}   refused {}\n", what, threshold, share_text(shares.accepted, shares.positives),
+    return fmt::format("  {:<32} p >= {:.3f}  accepted {}   refused {}\n", what, threshold, share_text(shares.accepted, shares.positives),
                        share_text(shares.refused, shares.negatives));
   };
   std::string out = fmt::format("{}: AUC {:.3f} in sample, {:.3f} out of fold; {:.3f} out of fold against the same questions without their pages\n", kind,
@@ -284,9 +289,9 @@ std::string report_text(std::string_view kind, const Calibrated& result) {
   out += fmt::format("  z = {} {:+} s1 {:+} cosz {:+} covp {:+} namemissp\n", result.gate.bias, result.gate.s1, result.gate.cosz, result.gate.covp,
                      result.gate.namemissp);
   out += line("answered, in sample", result.gate.unsure, result.in_sample);
-  out += line("answered, out of fold", result.gate.unsure, result.out_of_fold);
+  out += line("answered, out of fold", result.unseen_unsure, result.out_of_fold);
   out += line("without doubt, in sample", result.gate.answer, result.in_sample_sure);
-  out += line("without doubt, out of fold", result.gate.answer, result.out_of_fold_sure);
+  out += line("without doubt, out of fold", result.unseen_answer, result.out_of_fold_sure);
   return out;
 }
 
@@ -400,7 +405,7 @@ void add_calibrate(CLI::App& program, Context& context) {
   grader->add_option("--dataset", options->dataset, "Golden set, JSON Lines with relevant_pages; a split that no report uses")->type_name("FILE")->required();
   grader->add_option("--removal-weight", options->removal_weight, "Weight of a question whose pages were taken away, as an unanswerable one")
       ->check(CLI::Range(0.0, 100.0))->capture_default_str();
-  grader->add_option("--accept", options->accept, "Share of answerable questions to answer, out of fold")->check(CLI::Range(0.0, 1.0))->capture_default_str();
+  grader->add_option("--accept", options->accept, "Share of answerable questions to answer")->check(CLI::Range(0.0, 1.0))->capture_default_str();
   grader->add_option("--refuse-sure", options->refuse_sure, "Share of unanswerable questions that must not be answered without a visible doubt")
       ->check(CLI::Range(0.0, 1.0))->capture_default_str();
   grader->add_option("--folds", options->folds, "Folds, disjoint by page")->check(CLI::Range(2, 1000))->capture_default_str();

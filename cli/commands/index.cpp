@@ -235,15 +235,16 @@ void add_index(CLI::App& program, Context& context) {
     std::string file;
     bool json = false;
   };
-  const auto look = [&](const char* name, const char* about, auto action) {
+  const auto look = [&](const std::string& name, const char* about, const char* statuses, auto action) {
     auto options = std::make_shared<Look>();
     auto* sub = command->add_subcommand(name, about);
     sub->add_option("FILE", options->file, "Index file")->required();
     sub->add_flag("--json", options->json, "JSON on stdout");
+    sub->footer("Example:\n  polygraph index " + name + " docs.polygraph" + statuses);
     sub->callback([&context, options, action] { context.status = action(options->file, options->json); });
   };
-  look("info", "What an index holds", [](const std::string& file, bool json) { return info(file, json); });
-  look("check", "Whether every section is sound and belongs to this program's models",
+  look("info", "What an index holds", "", [](const std::string& file, bool json) { return info(file, json); });
+  look("check", "Whether every section is sound and belongs to this program's models", "\n\nExit status 1: it is not; the section is named.",
        [&context](const std::string& file, bool json) { return check(context, file, json); });
   command->callback([&context, command, arguments] {
     if (command->get_subcommands().empty()) context.status = build(context, *arguments);

@@ -89,7 +89,7 @@ class Search {
     if (!options_.trec.empty()) {
       write_trec(query, kept);
     } else if (options_.json) {
-      write_json(query, kept, ms);
+      write_json(query, retrieval, kept, ms);
     } else {
       write_text(query, kept, ms);
     }
@@ -97,14 +97,6 @@ class Search {
   }
 
  private:
-  /// The score that decided a candidate's place, of the last stage that saw it.
-  static double score(const retrieval::Candidate& candidate) {
-    for (const auto& stage : {candidate.rerank_score, candidate.fused_score, candidate.dense_score, candidate.bm25_score}) {
-      if (stage) return *stage;
-    }
-    return 0;
-  }
-
   void write_trec(const Query& query, const std::vector<retrieval::Candidate>& kept) const {
     // trec_eval orders by score and breaks ties by id, so the score written is one that falls strictly with the rank.
     for (const auto& c : kept) {
@@ -113,7 +105,7 @@ class Search {
     }
   }
 
-  void write_json(const Query& query, const std::vector<retrieval::Candidate>& kept, double ms) const {
+  void write_json(const Query& query, const retrieval::Retrieval& retrieval, const std::vector<retrieval::Candidate>& kept, double ms) const {
     nlohmann::ordered_json line = nlohmann::ordered_json::object();
     if (query.named) line["id"] = query.id;
     line["query"] = query.text;
@@ -121,7 +113,7 @@ class Search {
     for (const auto& c : kept) {
       const auto chunk = index_.chunk(c.chunk);
       line["results"].push_back({{"id", index_.chunk_id(c.chunk)},
-                                 {"score", score(c)},
+                                 {"score", retrieval.order_score(c)},
                                  {"rank", c.rank},
                                  {"title", index_.document(chunk.document).title},
                                  {"url", index_.chunk_url(c.chunk)},

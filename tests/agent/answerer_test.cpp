@@ -60,7 +60,8 @@ class Corpus {
     for (index::ChunkNo c = 0; c < sections.size(); ++c) all_.push_back(c);
   }
 
-  Answer ask(std::string_view question, bool unsure = false) const { return answer(*index_, question, all_, unsure); }
+  Answer ask(std::string_view question, bool unsure = false) const { return Answerer(*index_, question, all_).answer({}, unsure); }
+  Answerer answerer(std::string_view question) const { return {*index_, question, all_}; }
   std::string text(const std::string& id) const { return std::string(index_->chunk(*index_->find_chunk(id)).text); }
 
  private:
@@ -92,7 +93,9 @@ TEST(Answerer, QuotesVerbatimAndCitesEveryQuote) {
     EXPECT_THAT(corpus.text(citation.chunk_id), HasSubstr(quoted));
     EXPECT_THAT(answer.text, HasSubstr("[" + citation.chunk_id + "]"));
   }
-  EXPECT_THAT(answer.cited_ids, testing::Contains("p10#000"));
+  EXPECT_THAT(answer.cited_ids, testing::UnorderedElementsAre("p10#000", "p11#000"));
+  EXPECT_THAT(answer.text, HasSubstr("3 minutes for a litre"));
+  EXPECT_THAT(answer.text, HasSubstr("A teapot keeps tea warm."));
 }
 
 TEST(Answerer, NamesTheHeadingThatASentenceLeansOn) {
@@ -159,6 +162,20 @@ TEST(Answerer, QuotesFromThreePassagesAtMostAndStaysShort) {
   EXPECT_THAT(answer.cited_ids.size(), Le(3U));
   EXPECT_THAT(answer.citations.size(), Le(4U));
   EXPECT_THAT(answer.text.size(), Le(2000U));
+}
+
+// Words alone prefer the sentence that repeats the question; the cross-encoder knows which one answers it.
+TEST(Answerer, LeadsWithWhatTheCrossEncoderPrefers) {
+  const Corpus corpus({{"Kettles", "", "Limits on the temperature of the water of a kettle are explained below. Turn the dial `t` to 80."},
+                       {"Kettle limits", "", "A limit on the temperature of a kettle saves power."}});
+  const Answerer answerer = corpus.answerer("How do I limit the temperature of a kettle?");
+  std::vector<float> logits(answerer.pairs(64).size(), -6.0F);
+  ASSERT_EQ(logits.size(), 3U);
+  logits.back() = 6.0F;  // of the sentence that shares the fewest words
+  EXPECT_THAT(answerer.answer(logits, false).text, HasSubstr("Turn the dial `t` to 80."));
+  EXPECT_THAT(answerer.answer(logits, false).citations.front().chunk_id, "p10#000");
+  EXPECT_THAT(answerer.answer(logits, false).citations, testing::SizeIs(1));
+  EXPECT_THAT(answerer.answer({}, false).text, Not(StartsWith("Turn the dial")));
 }
 
 TEST(Answerer, SaysThatItIsNotSure) {

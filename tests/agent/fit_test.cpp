@@ -147,8 +147,8 @@ TEST(Calibration, ChoosesTheThresholdForAShare) {
   const std::vector<double> probabilities = {0.9, 0.8, 0.7, 0.6, 0.5, 0.65, 0.2, 0.1, 0.99, 0.99, 0.4, 0.99};
   EXPECT_DOUBLE_EQ(threshold_accepting(examples, probabilities, 0.66), 0.6);
   EXPECT_DOUBLE_EQ(threshold_accepting(examples, probabilities, 1.0), 0.4);
-  EXPECT_DOUBLE_EQ(threshold_refusing(examples, probabilities, 0.6), 0.21);
-  EXPECT_DOUBLE_EQ(threshold_refusing(examples, probabilities, 1.0), 0.66);
+  EXPECT_DOUBLE_EQ(threshold_refusing(examples, probabilities, 0.6), 0.201);
+  EXPECT_DOUBLE_EQ(threshold_refusing(examples, probabilities, 1.0), 0.651);
 }
 
 }  // namespace

@@ -92,19 +92,29 @@ TEST_F(GraderTest, LooksAtThePageOfTheHighestLogitNotOfTheFirstInTheList) {
   EXPECT_EQ(tied.best, std::min(chunk("store/volumes#000"), chunk("run/memory#001")));
 }
 
-TEST_F(GraderTest, ARewrittenQueryIsNoBetterThanTheQuestionToTheModels) {
-  GraderFeatures first, later;
-  first.evidence = later.evidence = Evidence::reranked;
-  first.any = later.any = true;
-  first.s1 = 1.0;
-  first.cosz = 3.0;
-  later.s1 = 6.0;
-  later.cosz = 2.0;
-  later.covp = 0.75;
-  const GraderFeatures both = capped(later, first);
-  EXPECT_EQ(both.s1, 1.0);
-  EXPECT_EQ(both.cosz, 2.0);
-  EXPECT_EQ(both.covp, 0.75);
+TEST_F(GraderTest, ARewriteCountsOnlyIfItFoundABetterPassage) {
+  GraderFeatures before, now;
+  before.evidence = now.evidence = Evidence::reranked;
+  before.any = now.any = true;
+  before.s1 = 1.0;
+  before.covp = 0.25;
+  now.s1 = 0.5;
+  now.covp = 1.0;
+  EXPECT_EQ(best_so_far(now, before).covp, 0.25) << "all of the question's words, on a page that is further from it";
+  now.s1 = 1.5;
+  EXPECT_EQ(best_so_far(now, before).covp, 1.0);
+  EXPECT_EQ(best_so_far(now, before).s1, 1.5);
+}
+
+TEST_F(GraderTest, ARewrittenQueryIsNoNearerToAPageThanTheQuestion) {
+  GraderFeatures before, now;
+  before.evidence = now.evidence = Evidence::dense;
+  before.any = now.any = true;
+  before.cosz = 2.0;
+  now.cosz = 3.0;
+  now.covp = 0.75;
+  EXPECT_EQ(best_so_far(now, before).cosz, 2.0);
+  EXPECT_EQ(best_so_far(now, before).covp, 0.75);
 }
 
 GraderFeatures measured(Evidence evidence, double s1, double cosz, double covp, double namemissp) {
@@ -123,8 +133,11 @@ TEST(GraderWeightsTest, EveryModelPrefersWhatSpeaksForAnAnswer) {
     const double middle = probability(measured(evidence, 1, 4, 0.5, 0.5));
     EXPECT_GT(probability(measured(evidence, 1, 4, 0.9, 0.5)), middle);
     EXPECT_LT(probability(measured(evidence, 1, 4, 0.5, 0.9)), middle);
-    if (evidence == Evidence::reranked) EXPECT_GT(probability(measured(evidence, 5, 4, 0.5, 0.5)), middle);
-    if (evidence == Evidence::dense) EXPECT_GT(probability(measured(evidence, 1, 6, 0.5, 0.5)), middle);
+    if (evidence == Evidence::reranked) {
+      EXPECT_GT(probability(measured(evidence, 5, 4, 0.5, 0.5)), middle);
+    } else if (evidence == Evidence::dense) {
+      EXPECT_GT(probability(measured(evidence, 1, 6, 0.5, 0.5)), middle);
+    }
   }
   EXPECT_EQ(probability(GraderFeatures{}), 0.0);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wasm/agent/agent.hpp"
+#include "wasm/index/model_text.hpp"
 #include "wasm/index/reader.hpp"
 #include "wasm/index/writer.hpp"
 

@@ -78,6 +78,20 @@ TEST(OpenCorpus, AFolderWithoutMarkdownIsAClearError) {
   EXPECT_THAT(open_corpus("dir:/no/such/folder").error().message, HasSubstr("/no/such/folder"));
 }
 
+TEST(UrlPath, EncodesWhatAUrlCantHold) {
+  EXPECT_EQ(url_path("engine/run"), "engine/run");
+  EXPECT_EQ(url_path("user guide/100%/was?.was#1"), "user%20guide/100%25/was%3F.was%231");
+  EXPECT_EQ(url_path("f\xC3\xBCr"), "f%C3%BCr");
+}
+
+TEST(OpenCorpus, EncodesAFileNameInItsUrlButNotInItsId) {
+  Folder folder;
+  folder.write("user guide.md", "# Guide\n\ntext");
+  const Corpus corpus = open(folder);
+  EXPECT_THAT(ids(corpus), ElementsAre("user guide"));
+  EXPECT_EQ(corpus.pages[0].url, "user%20guide/");
+}
+
 TEST(OpenCorpus, ReadsPlainAndGzippedPagesInAFixedOrder) {
   Folder folder;
   folder.write("b.md", "\xEF\xBB\xBF# Bee\r\n\r\ntext\r\n");

@@ -10,6 +10,7 @@
 
 #include "tests/index_format/small_index.hpp"
 #include "tests/index_format/walk.hpp"
+#include "wasm/index/model_text.hpp"
 #include "wasm/index/quantisation.hpp"
 #include "wasm/index/reader.hpp"
 #include "wasm/index/writer.hpp"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "wasm/agent/citations.hpp"
@@ -73,7 +74,7 @@ bool degrades(const Effect& effect, const EffectResult& result) {
   return error != nullptr && model && error->code == ErrorCode::model_unavailable && result.finish != finish_aborted;
 }
 
-bool all_finite(const std::vector<float>& values) {
+bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
@@ -100,7 +101,8 @@ struct Agent::State {
   std::optional<retrieval::Retrieval> retrieval;
   std::vector<index::ChunkNo> handed_on;
   std::vector<index::ChunkNo> context;  ///< what generate may use
-  std::optional<extractive::GraderFeatures> first_features;
+  std::optional<extractive::Answerer> answerer;
+  std::optional<extractive::GraderFeatures> best_features;  ///< of all grades so far
   std::vector<Closest> closest;
   std::string grader_reason;
   std::string refusal_reason;
@@ -151,7 +153,9 @@ struct Agent::State {
 
   void begin_retrieve() {
     begin<Retrieved>();
-    retrieval.emplace(*index, query, config().retrieval);
+    // The extractive rewriter adds words to find other passages by; what they must answer is still the question. A model
+    // that rewrites says the question better, so its passages are held against its own words.
+    retrieval.emplace(*index, query, config().retrieval, extractive_provider() ? run.question : query);
     queries.push_back(query);
     std::get<Retrieved>(step().data).query = query;
     if (retrieval->wanted_embedding() != nullptr) {
@@ -212,12 +216,24 @@ struct Agent::State {
   void begin_generate(std::vector<index::ChunkNo> from) {
     begin<Generated>();
     context = std::move(from);
-    if (extractive_provider() || context.empty()) return;
+    if (extractive_provider()) return ask_which_quotes();
+    if (context.empty()) return;
     CompleteRequest request;
     request.task = Task::generate;
     request.question = run.question;
     for (const index::ChunkNo chunk : context) request.chunk_ids.push_back(index->chunk_id(chunk));
     ask(std::move(request));
+  }
+
+  /// The cross-encoder's view of the sentences that may be quoted, where there is a cross-encoder.
+  void ask_which_quotes() {
+    answerer.emplace(*index, run.question, context);
+    const retrieval::Config& stages = config().retrieval;
+    if (!stages.use_reranker || !missing(&Run::reranker_missing, &Earlier::reranker_missing).empty()) return;
+    ScoreRequest request;
+    request.budget_ms = stages.rerank_budget_ms;
+    for (text::Encoding& pair : answerer->pairs(stages.max_pair_tokens)) request.pairs.push_back(token_pair(std::move(pair)));
+    if (!request.pairs.empty()) ask(std::move(request));
   }
 
   void begin_refuse(std::string reason) {
@@ -363,10 +379,7 @@ struct Agent::State {
     handed_on = retrieval->handed_on(config().top_k);
     for (const index::ChunkNo chunk : handed_on) data.retrieved_ids.push_back(index->chunk_id(chunk));
     note_stages(retrieval->stages());
-    if (queries.size() == 1) {
-      closest = closest_pages(*index, data.candidates);
-      first_features = extractive::grader_features(*index, *retrieval, run.question);
-    }
+    if (queries.size() == 1) closest = closest_pages(*index, data.candidates);
     if (next_config().use_reflection) {
       begin_grade();
     } else {
@@ -410,7 +423,8 @@ struct Agent::State {
     Graded graded;
     if (extractive_provider()) {
       extractive::GraderFeatures features = extractive::grader_features(*index, *retrieval, run.question);
-      if (queries.size() > 1 && first_features) features = extractive::capped(features, *first_features);
+      if (best_features) features = extractive::best_so_far(std::move(features), *best_features);
+      best_features = features;
       graded = extractive::grade(*index, *retrieval, handed_on, run.question, features);
       run.grader = extractive::grader_name();
     } else if (const RecordedEffect* reply = last_completion(); reply == nullptr) {
@@ -480,7 +494,19 @@ struct Agent::State {
     for (const index::ChunkNo chunk : context) generated.context_ids.push_back(index->chunk_id(chunk));
     std::string why = "nothing was found to answer from";
     if (extractive_provider()) {
-      extractive::Answer quoted = extractive::answer(*index, run.question, context, unsure);
+      std::span<const float> logits;
+      for (const RecordedEffect& recorded : step().effects) {
+        const auto* scored = std::get_if<Logits>(&recorded.result.value);
+        if (scored == nullptr) continue;
+        logits = scored->values;
+        const std::size_t pairs = std::get<ScoreRequest>(recorded.effect.request).pairs.size();
+        if (logits.size() > pairs) {
+          return fail_run({ErrorCode::mismatch, std::to_string(logits.size()) + " logits came back for " + std::to_string(pairs) + " pairs", "logits"});
+        }
+        if (!all_finite(logits)) return fail_run({ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits"});
+        note_model(run.reranker, recorded.result, index->metadata().reranker.name);
+      }
+      extractive::Answer quoted = answerer->answer(logits, unsure);
       run.generator = extractive_name;
       generated.draft = quoted.text;
       generated.cited_ids = std::move(quoted.cited_ids);

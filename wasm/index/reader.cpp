@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "wasm/index/format.hpp"
-#include "wasm/index/writer.hpp"
+#include "wasm/index/model_text.hpp"
 #include "wasm/text/digest.hpp"
 #include "wasm/text/utf8.hpp"
 

@@ -152,15 +152,6 @@ Bytes idf_section(const Postings& postings, std::size_t chunks) {
 
 }  // namespace
 
-std::string model_text(std::string_view title, std::string_view heading_path, std::string_view text) {
-  std::string out(title);
-  if (!title.empty() && !heading_path.empty()) out += " > ";
-  out += heading_path;
-  if (!out.empty()) out += '\n';
-  out += text;
-  return out;
-}
-
 Result<std::vector<std::byte>> write_index(const IndexInput& input) {
   if (auto error = check(input.metadata)) return tl::unexpected<Error>(std::move(*error));
 

@@ -44,9 +44,6 @@ struct IndexInput {
   std::string vocabulary;                ///< content of the models' vocab.txt; empty only without vectors
 };
 
-/// What the embedder and the reranker read of a chunk: `title > heading > subheading`, newline, body.
-std::string model_text(std::string_view title, std::string_view heading_path, std::string_view text);
-
 /// The bytes of the index file. Fails with `invalid_argument` (field: document id or "vectors") on duplicate or empty
 /// ids, empty or ill-formed text, a link outside its text, or rows that do not match the chunks.
 Result<std::vector<std::byte>> write_index(const IndexInput& input);

@@ -86,8 +86,8 @@ DenseSummary summarise(std::span<const double> scores) {
 
 }  // namespace
 
-Retrieval::Retrieval(const index::Index& index, std::string query, const Config& config)
-    : index_(&index), query_(std::move(query)), config_(config) {
+Retrieval::Retrieval(const index::Index& index, std::string query, const Config& config, std::string question)
+    : index_(&index), query_(std::move(query)), question_(question.empty() ? query_ : std::move(question)), config_(config) {
   if (!config_.use_reranker) stages_.rerank = not_asked_for;
   if (config_.mode == Mode::bm25) {
     stages_.dense = not_asked_for;
@@ -211,7 +211,7 @@ std::span<const ChunkNo> Retrieval::wanted_pairs() const noexcept {
 text::Encoding Retrieval::pair(ChunkNo chunk) const {
   constexpr std::uint32_t shortest_pair = 3;  // [CLS] [SEP] [SEP]
   return text::WordPiece(*index_->vocabulary())
-      .encode_pair(query_, index_->chunk_model_text(chunk), std::max(shortest_pair, config_.max_pair_tokens));
+      .encode_pair(question_, index_->chunk_model_text(chunk), std::max(shortest_pair, config_.max_pair_tokens));
 }
 
 Result<void> Retrieval::set_logits(std::span<const float> logits) {
@@ -241,6 +241,12 @@ void Retrieval::skip_rerank(std::string why) {
 }
 
 bool Retrieval::finished() const noexcept { return phase_ == Phase::finished; }
+
+double Retrieval::order_score(const Candidate& candidate) const noexcept {
+  if (candidate.rerank_score) return *candidate.rerank_score + config_.rerank_mix * candidate.fused_score.value_or(0);
+  if (bm25_.empty()) return candidate.dense_score.value_or(0);
+  return dense_.empty() ? candidate.bm25_score.value_or(0) : candidate.fused_score.value_or(0);
+}
 
 void Retrieval::list_candidates() {
   // The scored chunks are the first of order_, so each is known by its place there.

@@ -50,8 +50,9 @@ struct DenseSummary {
 
 class Retrieval {
  public:
-  /// `index` must outlive it. `query` must be UTF-8.
-  Retrieval(const index::Index& index, std::string query, const Config& config);
+  /// `index` must outlive it. `query` must be UTF-8. The cross-encoder reads each passage beside `question`: what was asked,
+  /// where `query` is a rewriting of it; empty: beside the query.
+  Retrieval(const index::Index& index, std::string query, const Config& config, std::string question = {});
 
   const std::string& query() const noexcept { return query_; }
   const Config& config() const noexcept { return config_; }
@@ -76,6 +77,9 @@ class Retrieval {
   bool finished() const noexcept;
   /// The list that is kept, best first; before rerank finished, in fused order.
   const std::vector<Candidate>& ranked() const noexcept { return ranked_; }
+  /// What ordered ranked() among the candidates of one stage and one promotion: logit + rerank_mix * fused score for the
+  /// reranked, behind them the fused score, or that of the only stage.
+  double order_score(const Candidate& candidate) const noexcept;
   /// The first `top_k` of ranked() under the page cap.
   std::vector<ChunkNo> handed_on(std::uint32_t top_k) const;
   const Stages& stages() const noexcept { return stages_; }
@@ -92,7 +96,7 @@ class Retrieval {
   bool stands_above(ChunkNo a, ChunkNo b) const noexcept;
 
   const index::Index* index_;
-  std::string query_;
+  std::string query_, question_;
   Config config_;
   std::vector<double> bm25_, dense_, fused_;
   std::optional<DenseSummary> dense_summary_;

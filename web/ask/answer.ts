@@ -45,10 +45,9 @@ export function announcement(run: Run): string {
   const { trace } = run;
   if (!trace || run.state === "running") return "";
   if (trace.status === "answered") {
-    const unsure = lastStep(trace, "grade_context")?.data.unsure;
     const { source, ids } = numberCitations(trace.answer, trace.citations.map((c) => c.chunk_id));
     const text = source.replace(/\uE000(\d+)\uE001/g, "");
-    return `${unsure ? "Not sure. " : ""}Answer, ${plural(ids.length, "source")}: ${text}`;
+    return `Answer, ${plural(ids.length, "source")}: ${text}`;
   }
   if (trace.status === "refused") return "Refused: this could not be found in the documents. The closest pages are listed.";
   return `The question failed. ${trace.error?.message ?? ""}`;
@@ -85,8 +84,8 @@ function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActio
   }));
   return [
     grade?.data.unsure &&
-      h("p", { class: "unsure" }, h("strong", null, "Not sure."),
-        ` The grader gives ${grade.data.probability == null ? "a middling chance" : percent(grade.data.probability)} that these passages hold the answer. Read the sources before you rely on it.`),
+      h("p", { class: "unsure" },
+        `The grader gives ${grade.data.probability == null ? "a middling chance" : percent(grade.data.probability)} that these passages hold the answer. Read the sources before you rely on it.`),
     body,
     sources(run, trace, answer, popover),
     h("p", { class: "actions" },

@@ -9,6 +9,7 @@
 #include "wasm/agent/citations.hpp"
 #include "wasm/agent/extractive/question.hpp"
 #include "wasm/agent/reply.hpp"
+#include "wasm/index/model_text.hpp"
 #include "wasm/text/sentences.hpp"
 #include "wasm/text/terms.hpp"
 #include "wasm/text/utf8.hpp"
@@ -21,7 +22,12 @@ constexpr std::size_t most_quotes = 4;
 constexpr std::size_t most_passages = 3;
 constexpr std::size_t most_bytes = 1500;
 constexpr std::size_t most_items = 6;          ///< list items or rows that follow an introducing sentence
-constexpr double least_share_of_best = 0.6;    ///< of the best quote's score
+constexpr std::size_t most_scored = 16;        ///< units that the cross-encoder looks at
+constexpr double least_share_of_best = 0.6;    ///< of the best quote's score, by words
+constexpr double logit_margin = 3.0;           ///< under the best quote's logit
+constexpr double another_part = 0.25;          ///< of what all candidates say of the question: a quote that says so much more may
+constexpr double part_share_of_best = 0.3;     ///< … be so much worse by words
+constexpr double part_margin = 5.0;            ///< … or by the cross-encoder
 constexpr double heading_credit = 0.4;         ///< a term in the heading is said once for all sentences under it
 constexpr double before_credit = 0.3;          ///< a term in the sentence before: what "it" and "this" stand for
 constexpr double rank_credit = 0.3;            ///< for the first passage, falling as 1 / rank
@@ -193,10 +199,62 @@ std::vector<Candidate> scored(const std::vector<Passage>& passages, const Questi
   return candidates;
 }
 
-/// Which units of which passages are quoted: the best, then those that add terms the chosen ones do not hold, with what
-/// belongs to them (the code or list that a sentence introduces, the sentence that introduces a code block).
-std::vector<std::vector<bool>> choose(const std::vector<Passage>& passages, const std::vector<Candidate>& candidates, const Question& question) {
-  std::vector<std::vector<bool>> chosen;
+/// Whether unit `u` is a sentence or a list item.
+bool is_prose(const Passage& passage, std::size_t u) {
+  return passage.units[u].kind == text::UnitKind::sentence || passage.units[u].kind == text::UnitKind::list_item;
+}
+
+/// The units that are read together with `unit`, itself included, in text order: the code or list that a sentence
+/// introduces, the sentence that introduces code or a list item, the sentence that "this" points at.
+std::vector<std::size_t> read_with(const Passage& passage, std::size_t unit) {
+  std::vector<std::size_t> out;
+  const text::UnitKind kind = passage.units[unit].kind;
+  const std::string_view text = text_of(passage, unit);
+  if (unit > 0 && is_prose(passage, unit - 1)) {
+    const bool leans = kind == text::UnitKind::sentence && leans_back(text);
+    if (kind == text::UnitKind::code || leans) out.push_back(unit - 1);
+  }
+  // A list item without what it is an item of, or a step without its list's purpose, is half a sentence.
+  if (kind == text::UnitKind::list_item) {
+    std::size_t first = unit;
+    while (first > 0 && passage.units[first - 1].kind == text::UnitKind::list_item) --first;
+    if (first > 0 && is_prose(passage, first - 1) && introduces(text_of(passage, first - 1))) out.push_back(first - 1);
+  }
+  out.push_back(unit);
+  if (kind != text::UnitKind::code && introduces(text)) {
+    for (std::size_t u = unit + 1; u < passage.units.size() && u - unit <= most_items; ++u) {
+      const text::UnitKind next = passage.units[u].kind;
+      const bool code = next == text::UnitKind::code && u == unit + 1;
+      if (!code && next != text::UnitKind::list_item && next != text::UnitKind::table_row) break;
+      out.push_back(u);
+      if (code) break;
+    }
+  }
+  return out;
+}
+
+/// The candidates in the order of the cross-encoder; without logits, as they are. Words only choose what it looks at: mixed
+/// into its order they made answers worse (share of a reference answer's terms .65 with the logit alone, .61 by words).
+std::vector<Candidate> reordered(const std::vector<Candidate>& by_words, std::span<const float> logits) {
+  if (logits.empty()) return by_words;
+  std::vector<Candidate> out(by_words.begin(), by_words.begin() + static_cast<std::ptrdiff_t>(std::min(by_words.size(), logits.size())));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].score = static_cast<double>(logits[i]);
+  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  return out;
+}
+
+struct Choice {
+  std::vector<std::size_t> passages;     ///< in the order of their best quotes
+  std::vector<std::vector<bool>> units;  ///< of each passage of the context
+};
+
+/// Which units of which passages are quoted: the best, then those that say more of the question or bear something that an
+/// answer may consist of, each with what is read with it. From `floor` down to `part_floor` a quote must say a part of the
+/// question that no other says.
+Choice choose(const std::vector<Passage>& passages, const std::vector<Candidate>& candidates, const Question& question,
+              double floor, double part_floor) {
+  Choice choice;
+  std::vector<std::vector<bool>>& chosen = choice.units;
   for (const Passage& passage : passages) chosen.emplace_back(passage.units.size(), false);
   std::size_t bytes = 0;
   const auto take = [&](std::size_t p, std::size_t u) {
@@ -207,67 +265,51 @@ std::vector<std::vector<bool>> choose(const std::vector<Passage>& passages, cons
     bytes += size;
     return true;
   };
+  const auto quotes_from = [&](std::size_t p) { return std::find(chosen[p].begin(), chosen[p].end(), true) != chosen[p].end(); };
+  const auto quoted_passages = [&] {
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < chosen.size(); ++p) count += quotes_from(p) ? 1 : 0;
+    return count;
+  };
+  // The same sentence often stands on several pages.
+  const auto repeated = [&](std::string_view text) {
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      for (std::size_t u = 0; u < passages[p].units.size(); ++u) {
+        if (chosen[p][u] && text_of(passages[p], u) == text) return true;
+      }
+    }
+    return false;
+  };
+  // What the candidates together say of the question.
+  double said = 0;
+  for (std::size_t i = 0; i < question.terms().size(); ++i) {
+    if (std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& each) { return each.holds[i]; })) said += question.terms()[i].idf;
+  }
   std::vector<bool> covered(question.terms().size(), false);
   std::size_t quotes = 0;
-  const auto quoted_passages = [&] {
-    return static_cast<std::size_t>(std::count_if(chosen.begin(), chosen.end(), [](const std::vector<bool>& of) {
-      return std::find(of.begin(), of.end(), true) != of.end();
-    }));
-  };
   for (const Candidate& candidate : candidates) {
-    if (quotes == most_quotes || candidate.score < least_share_of_best * candidates.front().score) break;
-    // Another quote must say more of the question, or bear something that an answer may consist of.
-    const auto adds = [&] {
-      for (std::size_t i = 0; i < covered.size(); ++i) {
-        if (candidate.holds[i] && !covered[i]) return true;
-      }
-      return candidate.bearing.literal || candidate.bearing.number;
-    };
+    if (quotes == most_quotes) break;
     const Passage& passage = passages[candidate.passage];
-    if (chosen[candidate.passage][candidate.unit] || (quotes > 0 && !adds())) continue;
-    const std::vector<bool>& of_passage = chosen[candidate.passage];
-    if (std::find(of_passage.begin(), of_passage.end(), true) == of_passage.end() && quoted_passages() == most_passages) continue;
-    // The same sentence often stands on several pages.
-    bool repeated = false;
-    for (std::size_t p = 0; p < passages.size() && !repeated; ++p) {
-      for (std::size_t u = 0; u < passages[p].units.size() && !repeated; ++u) {
-        repeated = chosen[p][u] && text_of(passages[p], u) == text_of(passage, candidate.unit);
-      }
+    double adds = 0;
+    for (std::size_t i = 0; i < covered.size(); ++i) {
+      if (candidate.holds[i] && !covered[i]) adds += question.terms()[i].idf;
     }
-    if (repeated || !take(candidate.passage, candidate.unit)) continue;
+    const bool bears = candidate.bearing.literal || candidate.bearing.number;
+    if (candidate.score < part_floor) break;
+    const bool worth = candidate.score >= floor ? adds > 0 || bears : adds >= another_part * said;
+    if (quotes > 0 && !worth) continue;
+    if (chosen[candidate.passage][candidate.unit] || repeated(text_of(passage, candidate.unit))) continue;
+    if (!quotes_from(candidate.passage) && quoted_passages() == most_passages) continue;
+    const bool first = !quotes_from(candidate.passage);
+    if (!take(candidate.passage, candidate.unit)) continue;
+    if (first) choice.passages.push_back(candidate.passage);
     ++quotes;
     for (std::size_t i = 0; i < covered.size(); ++i) covered[i] = covered[i] || candidate.holds[i];
-
-    const text::UnitKind kind = passage.units[candidate.unit].kind;
-    const auto is_prose = [&](std::size_t u) {
-      return passage.units[u].kind == text::UnitKind::sentence || passage.units[u].kind == text::UnitKind::list_item;
-    };
-    if (candidate.unit > 0) {
-      const std::size_t before = candidate.unit - 1;
-      if (kind == text::UnitKind::code && is_prose(before)) take(candidate.passage, before);
-      if (kind == text::UnitKind::sentence && is_prose(before) && leans_back(text_of(passage, candidate.unit))) take(candidate.passage, before);
-    }
-    // A list item without what it is an item of, or a step without its list's purpose, is half a sentence.
-    if (kind == text::UnitKind::list_item) {
-      std::size_t first = candidate.unit;
-      while (first > 0 && passage.units[first - 1].kind == text::UnitKind::list_item) --first;
-      if (first > 0 && is_prose(first - 1) && introduces(text_of(passage, first - 1))) take(candidate.passage, first - 1);
-    }
-    if (kind != text::UnitKind::code && introduces(text_of(passage, candidate.unit))) {
-      std::size_t items = 0;
-      for (std::size_t u = candidate.unit + 1; u < passage.units.size(); ++u) {
-        const text::UnitKind next = passage.units[u].kind;
-        if (next == text::UnitKind::code && items == 0) {
-          take(candidate.passage, u);
-          break;
-        }
-        if ((next != text::UnitKind::list_item && next != text::UnitKind::table_row) || items == most_items) break;
-        if (!take(candidate.passage, u)) break;
-        ++items;
-      }
+    for (const std::size_t u : read_with(passage, candidate.unit)) {
+      if (!take(candidate.passage, u)) break;
     }
   }
-  return chosen;
+  return choice;
 }
 
 /// What stands above a table row in its table: the header row and the rule under it, so that the row is readable.
@@ -309,42 +351,83 @@ std::string bold_heading(const index::Index& index, index::ChunkNo chunk) {
 
 }  // namespace
 
-Answer answer(const index::Index& index, std::string_view question_text, const std::vector<index::ChunkNo>& context, bool unsure) {
-  const Question question(index, question_text, Pieces::ignore);
+struct Answerer::State {
+  const index::Index* index;
+  std::string question_text;
+  Question question;
   std::vector<Passage> passages;
+  std::vector<Candidate> candidates;  ///< best first
+};
+
+Answerer::Answerer(Answerer&&) noexcept = default;
+Answerer& Answerer::operator=(Answerer&&) noexcept = default;
+Answerer::~Answerer() = default;
+
+Answerer::Answerer(const index::Index& index, std::string_view question_text, const std::vector<index::ChunkNo>& context)
+    : state_(new State{&index, std::string(question_text), Question(index, question_text, Pieces::ignore), {}, {}}) {
   for (const index::ChunkNo chunk : context) {
     const index::Chunk view = index.chunk(chunk);
     std::string heading(index.document(view.document).title);
     heading += '\n';
     heading += view.heading_path;
-    passages.push_back({chunk, view.text, text::units(view.text), terms_in(text::terms(heading, index.metadata().analysis), question, index)});
+    state_->passages.push_back({chunk, view.text, text::units(view.text), terms_in(text::terms(heading, index.metadata().analysis), state_->question, index)});
   }
-  const std::vector<Candidate> candidates = scored(passages, question, question_text, index);
+  state_->candidates = scored(state_->passages, state_->question, question_text, index);
+}
+
+std::vector<text::Encoding> Answerer::pairs(std::size_t max_tokens) const {
+  std::vector<text::Encoding> out;
+  const text::Vocabulary* vocabulary = state_->index->vocabulary();
+  if (vocabulary == nullptr || state_->candidates.size() < 2) return out;
+  const text::WordPiece word_piece(*vocabulary);
+  for (std::size_t i = 0; i < state_->candidates.size() && i < most_scored; ++i) {
+    const Candidate& candidate = state_->candidates[i];
+    const Passage& passage = state_->passages[candidate.passage];
+    const index::Chunk view = state_->index->chunk(passage.chunk);
+    std::string unit;
+    for (const std::size_t part : read_with(passage, candidate.unit)) {
+      if (!unit.empty()) unit += '\n';
+      unit += text_of(passage, part);
+    }
+    const std::string text = index::model_text(state_->index->document(view.document).title, view.heading_path, unit);
+    out.push_back(word_piece.encode_pair(state_->question_text, text, max_tokens));
+  }
+  return out;
+}
+
+Answer Answerer::answer(std::span<const float> logits, bool unsure) const {
   Answer out;
+  const index::Index& index = *state_->index;
+  const Question& question = state_->question;
+  const std::vector<Passage>& passages = state_->passages;
+  const std::vector<Candidate> candidates = reordered(state_->candidates, logits);
   if (candidates.empty()) return out;
-  const auto chosen = choose(passages, candidates, question);
+  const double best = candidates.front().score;
+  const Choice choice = logits.empty() ? choose(passages, candidates, question, least_share_of_best * best, part_share_of_best * best)
+                                       : choose(passages, candidates, question, best - logit_margin, best - part_margin);
 
   Writer writer(index, out);
   if (unsure) writer.append(unsure_opening);
-  for (std::size_t p = 0; p < passages.size(); ++p) {
+  for (const std::size_t p : choice.passages) {
     const Passage& passage = passages[p];
-    if (leans_on_heading(passage, chosen[p], question, index)) {
+    const std::vector<bool>& chosen = choice.units[p];
+    if (leans_on_heading(passage, chosen, question, index)) {
       writer.separate("\n\n");
       writer.append("**" + bold_heading(index, passage.chunk) + "**");
     }
     const text::UnitKind none = text::UnitKind::heading;
     text::UnitKind previous = none;
     for (std::size_t u = 0; u < passage.units.size(); ++u) {
-      if (!chosen[p][u]) continue;
+      if (!chosen[u]) continue;
       const text::UnitKind kind = passage.units[u].kind;
       const std::string_view text = text_of(passage, u);
-      const bool same_table = kind == text::UnitKind::table_row && previous == kind && u > 0 && chosen[p][u - 1];
+      const bool same_table = kind == text::UnitKind::table_row && previous == kind && u > 0 && chosen[u - 1];
       const bool same_list = kind == text::UnitKind::list_item && previous == kind;
       writer.separate(same_list || same_table ? "\n" : "\n\n");
       if (kind == text::UnitKind::table_row && !same_table) writer.append(table_head(passage, u));
       if (kind == text::UnitKind::list_item && !is_list_marker(text)) writer.append("- ");
       writer.quote(text);
-      const bool table_goes_on = kind == text::UnitKind::table_row && u + 1 < passage.units.size() && chosen[p][u + 1] &&
+      const bool table_goes_on = kind == text::UnitKind::table_row && u + 1 < passage.units.size() && chosen[u + 1] &&
                                  passage.units[u + 1].kind == text::UnitKind::table_row;
       // A citation inside a fence or a row would become part of it.
       const bool block = kind == text::UnitKind::code || kind == text::UnitKind::table_row;

@@ -73,17 +73,17 @@ Shares shares_at(std::span<const GroupedExample> examples, std::span<const doubl
 }
 
 double threshold_accepting(std::span<const GroupedExample> examples, std::span<const double> probabilities, double accept) {
-  for (int hundredths = 99; hundredths > 1; --hundredths) {
-    if (shares_at(examples, probabilities, hundredths / 100.0).accept() >= accept) return hundredths / 100.0;
+  for (int thousandths = 999; thousandths > 1; --thousandths) {
+    if (shares_at(examples, probabilities, thousandths / 1000.0).accept() >= accept) return thousandths / 1000.0;
   }
-  return 0.01;
+  return 0.001;
 }
 
 double threshold_refusing(std::span<const GroupedExample> examples, std::span<const double> probabilities, double refuse) {
-  for (int hundredths = 1; hundredths < 99; ++hundredths) {
-    if (shares_at(examples, probabilities, hundredths / 100.0).refuse() >= refuse) return hundredths / 100.0;
+  for (int thousandths = 1; thousandths < 999; ++thousandths) {
+    if (shares_at(examples, probabilities, thousandths / 1000.0).refuse() >= refuse) return thousandths / 1000.0;
   }
-  return 0.99;
+  return 0.999;
 }
 
 }  // namespace polygraph::agent::extractive

@@ -39,8 +39,8 @@ struct Shares {
 };
 Shares shares_at(std::span<const GroupedExample> examples, std::span<const double> probabilities, double threshold);
 
-/// The highest threshold in hundredths that accepts at least the share `accept` of the evaluated positives (0.01 when none
-/// does), and the lowest that refuses at least `refuse` of the evaluated negatives (0.99 when none does).
+/// The highest threshold in thousandths that accepts at least the share `accept` of the evaluated positives (0.001 when
+/// none does), and the lowest that refuses at least `refuse` of the evaluated negatives (0.999 when none does).
 double threshold_accepting(std::span<const GroupedExample> examples, std::span<const double> probabilities, double accept);
 double threshold_refusing(std::span<const GroupedExample> examples, std::span<const double> probabilities, double refuse);
 

@@ -131,11 +131,11 @@ std::string grader_name(const GraderWeights& weights) {
   return "extractive-" + text::digest(bytes).substr(7, 8);
 }
 
-GraderFeatures capped(GraderFeatures features, const GraderFeatures& first) {
-  if (features.evidence != first.evidence || !first.any) return features;
-  if (features.s1 && first.s1) features.s1 = std::min(*features.s1, *first.s1);
-  if (features.cosz && first.cosz) features.cosz = std::min(*features.cosz, *first.cosz);
-  return features;
+GraderFeatures best_so_far(GraderFeatures now, const GraderFeatures& before) {
+  if (now.evidence != before.evidence || !before.any) return now;
+  if (now.s1 && before.s1 && *now.s1 <= *before.s1) return before;
+  if (now.cosz && before.cosz) now.cosz = std::min(*now.cosz, *before.cosz);
+  return now;
 }
 
 Graded grade(const index::Index& index, const retrieval::Retrieval& retrieval, const std::vector<index::ChunkNo>& handed_on,

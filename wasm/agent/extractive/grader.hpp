@@ -53,10 +53,11 @@ double probability(const GraderFeatures& features, const GraderWeights& weights 
 /// Name of grader and weights, as a trace's `models.grader` says it.
 std::string grader_name(const GraderWeights& weights = default_weights);
 
-/// The features of a retrieval with a rewritten query: logit and cosine count at most as much as with the question itself
-/// (`first`), since a query made of the corpus's own words is nearer to any page. Coverage and names may only improve by
-/// finding a page that says more of what was asked.
-GraderFeatures capped(GraderFeatures features, const GraderFeatures& first);
+/// What counts after a retrieval with a rewritten query: `now`, where it found a passage that the cross-encoder holds above
+/// all that were `before`, else `before`. A query made of the corpus's own words leads away from the passages nearest to
+/// the question, and a page that merely holds its words must not answer in their place. Without logits the cosine counts
+/// at most as much as before.
+GraderFeatures best_so_far(GraderFeatures now, const GraderFeatures& before);
 
 /// The verdict. `handed_on` are the chunks that went on from the retrieve step; those that support an answer are named.
 Graded grade(const index::Index& index, const retrieval::Retrieval& retrieval, const std::vector<index::ChunkNo>& handed_on,

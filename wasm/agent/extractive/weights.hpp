@@ -19,9 +19,9 @@ struct GraderWeights {
 };
 
 inline constexpr GraderWeights default_weights = {
-    .reranked = {.bias = -0.757, .s1 = 0.06793, .cosz = 0, .covp = 1.86229, .namemissp = -1.82694, .answer = 0.6, .unsure = 0.5},
-    .dense = {.bias = -3.750452, .s1 = 0, .cosz = 0.695719, .covp = 1.855548, .namemissp = -1.283631, .answer = 0.5, .unsure = 0.43},
-    .lexical = {.bias = -0.911442, .s1 = 0, .cosz = 0, .covp = 1.903506, .namemissp = -1.511514, .answer = 0.55, .unsure = 0.46},
+    .reranked = {.bias = -0.607641, .s1 = 0.066612, .cosz = 0, .covp = 1.587824, .namemissp = -1.959049, .answer = 0.621, .unsure = 0.516},
+    .dense = {.bias = -3.550009, .s1 = 0, .cosz = 0.648598, .covp = 1.989772, .namemissp = -1.785555, .answer = 0.642, .unsure = 0.438},
+    .lexical = {.bias = -1.284266, .s1 = 0, .cosz = 0, .covp = 2.348391, .namemissp = -1.588395, .answer = 0.631, .unsure = 0.456},
 };
 
 }  // namespace polygraph::agent::extractive
