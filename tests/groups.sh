@@ -7,9 +7,7 @@
 #   web        type check and unit tests of the TypeScript
 #   e2e        the page in Chromium, over the real server, index and models
 
-all_groups=(native reference wasm web e2e sanitize)
-# What runs when no group is named. The sanitized build alone compiles for longer than all of these take.
-default_groups=(native reference wasm web e2e)
+all_groups=(native sanitize reference wasm web e2e)
 venv=$cache/venv
 
 # model_file ROLE NAME: where the cache keeps it.
@@ -67,7 +65,7 @@ run_group() {
 
 run_test_groups() {
   local group groups=("$@") failed=0 passed=0 status seconds
-  ((${#groups[@]})) || groups=("${default_groups[@]}")
+  ((${#groups[@]})) || groups=("${all_groups[@]}")
   for group in "${groups[@]}"; do
     [[ " ${all_groups[*]} " == *" $group "* ]] || die "unknown test group $group; there are: ${all_groups[*]}" 2
   done

@@ -160,6 +160,44 @@ TEST_F(AgentTest, TakesTheLogitsThatATimeBudgetAllowed) {
   EXPECT_EQ(scored, 2);
 }
 
+TEST_F(AgentTest, HasTheSentencesScoredThatItMayQuote) {
+  const agent::Run run = this->run(config("tuned"));
+  ASSERT_EQ(run.status, Status::answered);
+  EXPECT_EQ(host.asked[EffectKind::score], 2) << "passages, then sentences";
+  const agent::Step& generate = run.steps.back();
+  ASSERT_EQ(generate.node(), Node::generate);
+  const auto scored = std::find_if(generate.effects.begin(), generate.effects.end(), [](const auto& each) { return each.effect.kind() == EffectKind::score; });
+  ASSERT_NE(scored, generate.effects.end());
+  EXPECT_EQ(std::get<agent::ScoreRequest>(scored->effect.request).budget_ms, run.config.retrieval.rerank_budget_ms);
+}
+
+TEST_F(AgentTest, QuotesByWordsAloneWithoutAReranker) {
+  const agent::Run run = this->run(config("tuned", {{"USE_RERANKER", "false"}, {"USE_REFLECTION", "false"}}));
+  EXPECT_EQ(host.asked[EffectKind::score], 0);
+  EXPECT_EQ(run.status, Status::answered);
+}
+
+TEST_F(AgentTest, MoreScoresThanSentencesEndTheRunAsFailed) {
+  auto agent = agent::Agent::create(*small.index, memory_question, config("tuned"));
+  ASSERT_TRUE(agent);
+  std::vector<agent::Effect> open = agent->start();
+  while (!open.empty()) {
+    const agent::Effect effect = open.front();
+    open.erase(open.begin());
+    agent::EffectResult result = host.answer(effect);
+    if (auto* logits = std::get_if<agent::Logits>(&result.value); logits != nullptr && agent->run().steps.back().node() == Node::generate) {
+      logits->values.push_back(1.0F);
+    }
+    auto more = agent->resume(effect.id, std::move(result));
+    ASSERT_TRUE(more);
+    open.insert(open.end(), more->begin(), more->end());
+  }
+  EXPECT_EQ(agent->run().status, Status::failed);
+  ASSERT_TRUE(agent->run().error);
+  EXPECT_EQ(agent->run().error->code, ErrorCode::mismatch);
+  EXPECT_THAT(agent->run().answer, IsEmpty());
+}
+
 TEST_F(AgentTest, AnyOtherModelErrorEndsTheRunAsFailed) {
   host.score_error = Error{ErrorCode::provider_failed, "the model file is damaged"};
   const agent::Run run = this->run(config("tuned"));

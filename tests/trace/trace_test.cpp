@@ -333,16 +333,16 @@ TEST_F(TraceTest, AForkServesWhatTheTraceHoldsAndAsksOnlyForTheRest) {
   ASSERT_TRUE(same);
   EXPECT_TRUE(same->start().empty());
   EXPECT_TRUE(same->agent().finished());
-  EXPECT_EQ(same->served(), 2U);
+  EXPECT_EQ(same->served(), 3U) << "embedding, pairs of passages, pairs of sentences";
   EXPECT_EQ(same->agent().run().answer, original.answer);
 
-  // Other pairs: the embedding is served, the scores are asked for.
+  // Other pairs: the embedding and the sentences' scores are served, the passages' scores are asked for.
   auto other = trace::Fork::create(*small.index, text, 1, config("full", {{"RERANK_CANDIDATES", "3"}}));
   ASSERT_TRUE(other);
   ScriptedHost second;
   test::drive(*other, second);
   EXPECT_TRUE(other->agent().finished());
-  EXPECT_EQ(other->served(), 1U);
+  EXPECT_EQ(other->served(), 2U);
   EXPECT_EQ(second.asked[EffectKind::score], 1);
   EXPECT_EQ(second.asked[EffectKind::embed] + second.asked[EffectKind::time], 0);
 }
@@ -372,10 +372,13 @@ TEST_F(TraceTest, AForkKeepsTheStepsBeforeItAndReplays) {
   ASSERT_TRUE(replay);
   EXPECT_TRUE(replay->identical) << replay->difference;
 
-  // A fork of the fork keeps both parts.
+  // A fork of the fork keeps both parts; the sentences that the model did not need are scored now.
   auto again = trace::Fork::create(*small.index, text, 3, config("tuned", {{"PROVIDER", "extractive"}}));
   ASSERT_TRUE(again);
-  EXPECT_TRUE(again->start().empty());
+  ScriptedHost third;
+  test::drive(*again, third);
+  EXPECT_EQ(third.asked[EffectKind::score], 1);
+  EXPECT_EQ(third.asked[EffectKind::embed] + third.asked[EffectKind::complete], 0);
   ASSERT_EQ(again->agent().run().earlier.size(), 2U);
   const auto second_replay = trace::replay(*small.index, trace::to_json(again->agent().run()));
   ASSERT_TRUE(second_replay);
