@@ -42,8 +42,6 @@ constexpr std::array numbers = {
     NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>},
     NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>},
 };
-constexpr std::string_view endpoints_name = "CONNECT_ENDPOINTS";
-
 std::optional<Error> apply_number(const NumberSetting& setting, std::string_view text, Settings& settings) {
   std::uint64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -57,36 +55,70 @@ std::optional<Error> apply_number(const NumberSetting& setting, std::string_view
                std::string(setting.name)};
 }
 
-std::optional<Error> apply_endpoints(std::string_view text, Settings& settings) {
-  settings.connect_endpoints.clear();
+template <class Use>
+void each_in_list(std::string_view text, const Use& use) {
   while (!text.empty()) {
     const auto comma = text.find(',');
-    auto origin = text.substr(0, comma);
+    auto item = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    while (!origin.empty() && origin.front() == ' ') origin.remove_prefix(1);
-    while (!origin.empty() && origin.back() == ' ') origin.remove_suffix(1);
-    if (origin.empty()) continue;
-    if (!is_origin(origin)) {
-      return Error{ErrorCode::invalid_argument,
-                   std::string(endpoints_name) + " holds \"" + std::string(origin) +
-                       "\": list exact origins such as https://api.example.org, with commas between them",
-                   std::string(endpoints_name)};
-    }
-    settings.connect_endpoints.emplace_back(origin);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (!item.empty()) use(item);
   }
-  return std::nullopt;
 }
 
+template <auto Member>
+std::optional<std::string> set_origins(Settings& settings, std::string_view text) {
+  (settings.*Member).clear();
+  std::optional<std::string> wrong;
+  each_in_list(text, [&](std::string_view origin) {
+    if (is_origin(origin)) (settings.*Member).emplace_back(origin);
+    else if (!wrong) wrong = "holds \"" + std::string(origin) + "\": list exact origins such as https://api.example.org, with commas between them";
+  });
+  return wrong;
+}
+
+std::optional<std::string> set_proxies(Settings& settings, std::string_view text) {
+  settings.trusted_proxies = {};
+  std::optional<std::string> wrong;
+  each_in_list(text, [&](std::string_view proxy) {
+    if (!settings.trusted_proxies.add(proxy) && !wrong) {
+      wrong = "holds \"" + std::string(proxy) + "\": list addresses and CIDR blocks such as 10.0.0.0/8, with commas between them";
+    }
+  });
+  return wrong;
+}
+
+struct ListSetting {
+  std::string_view name;
+  std::optional<std::string> (*apply)(Settings&, std::string_view);
+};
+constexpr std::array lists = {
+    ListSetting{"CONNECT_ENDPOINTS", set_origins<&Settings::connect_endpoints>},
+    ListSetting{"ALLOWED_ORIGINS", set_origins<&Settings::allowed_origins>},
+    ListSetting{"TRUSTED_PROXIES", set_proxies},
+};
+
 /// nullopt when applied; an error otherwise. An unknown name is an error too.
-std::optional<Error> apply(std::string_view name, std::string_view value, Settings& settings) {
+std::optional<Error> apply(std::string_view name, std::string_view value, Settings& settings, const std::vector<ExtraSetting>& more) {
   const auto number = std::find_if(numbers.begin(), numbers.end(), [&](const NumberSetting& n) { return n.name == name; });
   if (number != numbers.end()) return apply_number(*number, value, settings);
-  if (name == endpoints_name) return apply_endpoints(value, settings);
+  const auto error = [&](const std::string& wrong) { return Error{ErrorCode::invalid_argument, std::string(name) + ' ' + wrong, std::string(name)}; };
+  for (const auto& list : lists) {
+    if (list.name != name) continue;
+    const auto wrong = list.apply(settings, value);
+    return wrong ? std::optional(error(*wrong)) : std::nullopt;
+  }
+  for (const auto& setting : more) {
+    if (setting.name != name) continue;
+    const auto wrong = setting.apply(value);
+    return wrong ? std::optional(error(*wrong)) : std::nullopt;
+  }
   std::string known;
   for (const auto& setting : numbers) known += std::string(setting.name) + ", ";
-  return Error{ErrorCode::invalid_argument,
-               "there is no setting \"" + std::string(name) + "\"; there are " + known + std::string(endpoints_name),
-               std::string(name)};
+  for (const auto& setting : more) known += setting.name + ", ";
+  for (const auto& setting : lists) known += (setting.name == lists.front().name ? "" : ", ") + std::string(setting.name);
+  return Error{ErrorCode::invalid_argument, "there is no setting \"" + std::string(name) + "\"; there are " + known, std::string(name)};
 }
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -119,22 +151,22 @@ bool is_origin(std::string_view text) noexcept {
          number <= 65535;
 }
 
-Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides) {
+Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides, const std::vector<ExtraSetting>& more) {
   Settings settings;
-  const auto from_environment = [&](std::string_view name) -> std::optional<Error> {
-    const auto value = environment("PROXY_" + std::string(name));
-    return value ? apply(name, *value, settings) : std::nullopt;
-  };
-  for (const auto& number : numbers) {
-    if (auto error = from_environment(number.name)) return tl::unexpected(std::move(*error));
+  std::vector<std::string> names;
+  for (const auto& number : numbers) names.emplace_back(number.name);
+  for (const auto& list : lists) names.emplace_back(list.name);
+  for (const auto& setting : more) names.push_back(setting.name);
+  for (const auto& name : names) {
+    const auto value = environment("PROXY_" + name);
+    if (!value) continue;
+    if (auto error = apply(name, *value, settings, more)) return tl::unexpected(std::move(*error));
   }
-  if (auto error = from_environment(endpoints_name)) return tl::unexpected(std::move(*error));
   for (const auto& setting : overrides) {
     const auto equals = setting.find('=');
     if (equals == std::string::npos) return fail(ErrorCode::invalid_argument, "--set takes NAME=VALUE, not \"" + setting + "\"", "--set");
-    if (auto error = apply(std::string_view(setting).substr(0, equals), std::string_view(setting).substr(equals + 1), settings)) {
-      return tl::unexpected(std::move(*error));
-    }
+    const auto text = std::string_view(setting);
+    if (auto error = apply(text.substr(0, equals), text.substr(equals + 1), settings, more)) return tl::unexpected(std::move(*error));
   }
   return settings;
 }
