@@ -1,6 +1,9 @@
 // The LLM tasks: which messages, schema and parameters a grade, a rewrite or a generation is sent with, and how its reply
 // is read. The prompts are files of assets/prompts, versioned by their content and compiled in; nothing that a caller sends
 // becomes part of a system prompt. The proxy and the command line use the same.
+//
+// The engine's effects carry a schema of their own (wasm/agent/reply.hpp), because replies are read there; a test holds the
+// two to each other, and what is sent is the one of assets/prompts.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,13 @@ struct TaskModels {
   const std::string& of(agent::Task task) const;
 };
 
+/// Token caps of a task's reply, reasoning included where a model reasons.
+inline constexpr std::size_t default_max_tokens_grade = 512, default_max_tokens_rewrite = 256, default_max_tokens_generate = 1024;
+
+/// Longest fields, in bytes; what is longer is cut on a code point and marked with an ellipsis. The question is bounded by the agent.
+inline constexpr std::size_t longest_reason_bytes = 2000, longest_query_bytes = 2000, longest_repair_bytes = 1000,
+                             longest_heading_bytes = 400, longest_passage_bytes = 16 * 1024;
+
 /// One task as it goes to an OpenAI-compatible endpoint.
 struct TaskCall {
   std::string body;             ///< JSON: model, messages, response_format where there is a schema, max tokens, temperature 0, stream
@@ -29,7 +39,13 @@ struct TaskCall {
 };
 
 /// Which dialect of the chat API: fields differ between endpoints.
-enum class Dialect : std::uint8_t { groq, plain };
+enum class Dialect : std::uint8_t {
+  groq,   ///< strict schemas where the model has them, reasoning kept short and out of the text
+  plain,  ///< what OpenAI, Ollama, llama.cpp and vLLM all take
+};
+
+/// By the host of an endpoint's URL.
+Dialect dialect_of(std::string_view upstream_url);
 
 /// Fails with `not_found` (field `chunk_ids`) for an id that the index does not hold. `request.repair` adds what was wrong
 /// with the reply before.
