@@ -8,34 +8,38 @@ namespace polygraph::http {
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
 
+namespace {
+
+/// Runs `change` under the lock, and what it leaves to be called outside it.
+template <class Change>
+void changed(std::mutex& mutex, std::function<void()>& more, const Change& change) {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex);
+    change();
+    call = std::exchange(more, nullptr);
+  }
+  if (call) call();
+}
+
+}  // namespace
+
 void BodyStream::write(std::string_view piece) {
-  std::function<void()> more;
-  {
-    const std::lock_guard lock(mutex_);
-    pending_.bytes += piece;
-    more = std::exchange(more_, nullptr);
-  }
-  if (more) more();
+  changed(mutex_, more_, [&] { pending_.bytes += piece; });
 }
 
-void BodyStream::finish() {
-  std::function<void()> more;
-  {
-    const std::lock_guard lock(mutex_);
+void BodyStream::finish(LogFields log) {
+  changed(mutex_, more_, [&] {
     pending_.finished = true;
-    more = std::exchange(more_, nullptr);
-  }
-  if (more) more();
+    pending_.log = std::move(log);
+  });
 }
 
-void BodyStream::cut() {
-  std::function<void()> more;
-  {
-    const std::lock_guard lock(mutex_);
+void BodyStream::cut(LogFields log) {
+  changed(mutex_, more_, [&] {
     pending_.finished = pending_.cut = true;
-    more = std::exchange(more_, nullptr);
-  }
-  if (more) more();
+    pending_.log = std::move(log);
+  });
 }
 
 BodyStream::Taken BodyStream::take(std::function<void()> more) {
@@ -44,6 +48,7 @@ BodyStream::Taken BodyStream::take(std::function<void()> more) {
   taken.bytes.swap(pending_.bytes);
   taken.finished = pending_.finished;
   taken.cut = pending_.cut;
+  taken.log = pending_.log;
   if (taken.bytes.empty() && !taken.finished) more_ = std::move(more);
   return taken;
 }

@@ -42,20 +42,29 @@ struct FileBytes {
   std::uint64_t length = 0;
 };
 
+/// What a handler adds to the request's line in the log.
+struct LogFields {
+  std::string model = {};
+  std::optional<bool> cached = {};
+  unsigned upstream_status = 0;
+  std::string question = {};  ///< only where the operator has it logged
+  std::string error = {};     ///< of a stream that ended with an error event
+};
+
 /// A body that comes piece by piece, from any thread. The connection takes what is there and is told when there is more;
 /// HTTP/1.1 clients get it chunked, HTTP/1.0 clients until the connection closes.
 class BodyStream {
  public:
   void write(std::string_view piece);
-  /// The last piece was written. Without it, when the last writer is gone, the body counts as cut: a chunked body then
-  /// ends without its last chunk, so that no client takes a part for the whole.
-  void finish();
-  /// The same, for a body that can't be completed.
-  void cut();
+  /// The last piece was written; `log` is what there is to say of the whole.
+  void finish(LogFields log = {});
+  /// The body can't be completed: a chunked one ends without its last chunk, so that no client takes a part for the whole.
+  void cut(LogFields log = {});
 
   struct Taken {
     std::string bytes;
     bool finished = false, cut = false;
+    LogFields log = {};
   };
   /// For the connection: everything written since the last call. `more` is called once, on a thread of the writer, when
   /// there is more, if there is nothing now.
@@ -67,15 +76,6 @@ class BodyStream {
   std::function<void()> more_;
 };
 
-/// What a handler adds to the request's line in the log.
-struct LogFields {
-  std::string model = {};
-  std::optional<bool> cached = {};
-  unsigned upstream_status = 0;
-  std::string question = {};  ///< only where the operator has it logged
-  std::string error = {};     ///< of a stream that ended with an error event
-};
-
 struct Answer {
   unsigned status = 200;
   std::string fields = {};                                 ///< `Name: value\r\n` each
@@ -83,7 +83,7 @@ struct Answer {
   std::variant<std::string, SharedBytes, FileBytes, std::shared_ptr<BodyStream>> body = {};
   std::string error = {};                                  ///< the error's code, for the log; empty when it is none
   bool close = false;                                      ///< the connection ends with this answer
-  std::shared_ptr<const LogFields> log = {};               ///< read when the answer ends
+  LogFields log = {};                                      ///< a stream's comes with its end
 
   bool streams() const noexcept { return std::holds_alternative<std::shared_ptr<BodyStream>>(body); }
   std::uint64_t body_bytes() const;  ///< 0 for a stream

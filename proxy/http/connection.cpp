@@ -329,7 +329,7 @@ void Connection::answer(Answer given) {
   head_ += "\r\nX-Request-Id: ";
   head_.append(request_id_.data(), request_id_.size());
   head_ += "\r\n";
-  chunked_ = stream_ended_ = stream_cut_ = false;
+  chunked_ = stream_ended_ = false;
   if (out.streams()) {
     chunked_ = request_ && request_->head.version() == 11;
     if (chunked_) head_ += "Transfer-Encoding: chunked\r\n";
@@ -380,7 +380,7 @@ void Connection::take_from_stream(BodyStream& stream) {
   }
   if (!taken.finished) return;
   stream_ended_ = true;
-  stream_cut_ = taken.cut;
+  answer_->log = std::move(taken.log);
   if (taken.cut) keep_alive_ = false;
   else if (chunked_) head_ += "0\r\n\r\n";
 }
@@ -481,7 +481,7 @@ void Connection::on_writable() {
 }
 
 void Connection::finish_answer() {
-  log_request(stream_cut_ ? "upstream_invalid" : answer_->error);
+  log_request(answer_->error);
   left_ = nullptr;
   answer_.reset();
   request_.reset();
@@ -516,7 +516,7 @@ void Connection::log_request(std::string_view error) {
     path = request_->path();
   }
   const std::chrono::duration<double, std::milli> took = Clock::now() - began_;
-  const LogFields* const more = answer_ ? answer_->log.get() : nullptr;
+  const LogFields* const more = answer_ ? &answer_->log : nullptr;
   if (error.empty() && more != nullptr) error = more->error;
   const std::string_view client = request_ ? request_->client : std::string_view(client_);
   state_.log.request({{request_id_.data(), request_id_.size()}, client, method, path, status, took.count(), sent_, error, more});

@@ -129,7 +129,6 @@ class Connection final : public AnswerTaker, public std::enable_shared_from_this
   bool send_body_ = false;       // false for HEAD and 304
   bool chunked_ = false;         // of a streamed body
   bool stream_ended_ = false;
-  bool stream_cut_ = false;
   bool watching_ = false;        // for the client to leave while it waits
   std::function<void()> left_;
   std::uint64_t sent_ = 0;       // of head and body together
