@@ -37,7 +37,11 @@ struct Tokens {
 
 enum class Window : std::uint8_t { requests_minute, requests_day, tokens_minute, tokens_day, paused };
 
-/// Why a reservation was not granted, and the earliest time at which it could be if nobody else asks.
+/// Of `Denied::until` and of a client's wait: it will never fit (9999-12-31, which still is a date in JSON).
+constexpr Millis never = 253'402'300'799'999;
+
+/// Why a reservation was not granted, and the earliest time at which it could be if nobody else asks. `window` is the one
+/// that gives way last.
 struct Denied {
   Window window = Window::paused;
   Millis until = 0;
@@ -51,7 +55,8 @@ struct Remaining {
   Millis paused_until = 0;  ///< 0: not paused
 };
 
-/// One line of `usage`: a model's day. `requests` holds the open ones, the tokens do not.
+/// One line of `usage`: a model's day. `requests` holds the open ones, the tokens do not. What was settled in full stands
+/// in `tokens_in`, since nobody knows how it divides.
 struct DayUsage {
   std::string day;  ///< 2026-11-30
   std::string model;
@@ -63,10 +68,11 @@ class Store {
   virtual ~Store() = default;
 
   /// Reserves one request and `tokens` (the prompt's estimate and the token cap) of `model`. `tokens` above a limit of
-  /// `limits` is never granted: the caller checks that before.
+  /// `limits` is denied until `never`. A reservation counts in the minutes that hold its `now`, and in that day.
   virtual Result<std::variant<ReservationId, Denied>> reserve(std::string_view model, std::uint64_t tokens, const ModelLimits& limits, Millis now) = 0;
   /// The call was answered: its reservation now counts one request and `used`. A second settle or release of a
-  /// reservation changes nothing.
+  /// reservation changes nothing, so each may be repeated after `io`. Reservations left open for two days can't be
+  /// settled any more: they were charged in full.
   virtual Result<void> settle(ReservationId id, Tokens used) = 0;
   /// The call was answered without sound usage, cut, cancelled or timed out: the reservation is charged as it stands.
   virtual Result<void> settle_in_full(ReservationId id) = 0;
@@ -78,12 +84,12 @@ class Store {
   virtual Result<Remaining> remaining(std::string_view model, const ModelLimits& limits, Millis now) = 0;
 
   /// The response cache. A key is a digest of everything that shapes the answer. Entries are dropped oldest use first
-  /// beyond the store's size.
+  /// beyond the store's size; a value that is larger by itself is not kept.
   virtual Result<std::optional<std::string>> cached(std::string_view key, Millis now) = 0;
   virtual Result<void> cache(std::string_view key, std::string_view value, Millis now) = 0;
 
   /// Takes one token of a client's bucket, which holds `burst` and is refilled by `per_minute`. Returns 0 when it was
-  /// taken, otherwise the milliseconds until one is there.
+  /// taken, otherwise the milliseconds until one is there. A client that was not seen has a full bucket.
   virtual Result<Millis> take_client_token(std::string_view client, std::uint64_t burst, std::uint64_t per_minute, Millis now) = 0;
 
   /// By day, then model.
@@ -93,12 +99,21 @@ class Store {
   virtual Result<void> check() = 0;
 };
 
-/// In `folder`/polygraph.sqlite (WAL), made when it is missing. Fails with `io` when it can't be used.
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& folder);
+struct StoreOptions {
+  /// Keys and values of the response cache. An answer of 1,024 tokens is some 5 KB: this holds about 12,000, more than
+  /// ten days of a model's 1,000 requests, and stays small beside what a small server has.
+  std::uint64_t cache_bytes = 64U << 20U;
+};
+
+/// In `folder`/polygraph.sqlite (WAL); both are made when they are missing. Several processes may share the file. Fails with
+/// `io` when it can't be used. A file that is removed, replaced, damaged or can't be written gives `io`, and the next
+/// call opens what is there then.
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& folder, StoreOptions options = {});
 
 /// `url` is redis://HOST:PORT/DB (rediss is not offered: Redis belongs on a private network). Fails with
 /// `invalid_argument` for another form; a server that can't be reached is found by check(), and connected to again by
-/// later calls.
-Result<std::unique_ptr<Store>> open_redis_store(const std::string& url);
+/// later calls. The server must not evict keys (`maxmemory-policy noeviction`, its default); how much of the ledger
+/// outlives the server's crash is its `appendfsync`. The process must ignore SIGPIPE.
+Result<std::unique_ptr<Store>> open_redis_store(const std::string& url, StoreOptions options = {});
 
 }  // namespace polygraph::proxy
