@@ -30,10 +30,11 @@ enum class Outcome : std::uint8_t {
   answered,     ///< 200 with a sound body
   too_large,    ///< the request is larger than any window: never to be retried
   limited,      ///< 429
-  unavailable,  ///< 5xx, or the connection failed before an answer: may be retried; nothing was charged
+  unavailable,  ///< 5xx, or the connection failed before the request was fully sent: may be retried; nothing was charged
   refused_us,   ///< 400, 401, 403, 404, a redirect, any other status: retrying changes nothing
-  invalid,      ///< 200, but cut, malformed, of both framings, too long: charged in full, never retried
-  timed_out,    ///< the deadline passed after the request was sent
+  invalid,      ///< 200, but cut, malformed, of both framings, too long, or no answer at all to a request that was sent:
+                ///< charged in full, never retried
+  timed_out,    ///< the deadline passed after the request was sent (before that: unavailable)
   cancelled,
 };
 
@@ -44,7 +45,7 @@ struct ChatReply {
   std::string model;                 ///< as upstream named it
   std::string finish;                ///< "stop" or "length"
   std::optional<std::uint64_t> tokens_in, tokens_out;  ///< both or neither: sound usage
-  UpstreamLimit limit = UpstreamLimit::unknown;        ///< limited
+  UpstreamLimit limit = UpstreamLimit::unknown;        ///< limited, too_large
   RateLimits rate_limits;
   std::string why;                   ///< for the log and the error: what was wrong; never holds the key
   std::chrono::milliseconds took{0};
@@ -54,11 +55,13 @@ struct ChatCall {
   std::string body;                  ///< JSON of the request, complete; `stream` in it must agree with `stream` here
   bool stream = false;
   std::chrono::steady_clock::time_point deadline;
-  /// With `stream`: each piece of text as it comes, on the client's executor.
+  /// With `stream`: each piece of text as it comes, on the client's executor. It may cancel the call, and is not called
+  /// after that.
   std::function<void(std::string_view)> on_delta = nullptr;
 };
 
-/// A call under way. Dying or cancel() ends it: the connection is closed and done is called with `cancelled`.
+/// A call under way. Dying or cancel() ends it: the connection is closed and done is called with `cancelled`, unless it
+/// was called, or is about to be, with another outcome. Both may happen on any thread.
 class CallHandle {
  public:
   virtual ~CallHandle() = default;
@@ -79,8 +82,10 @@ class ChatClient {
   virtual std::shared_ptr<CallHandle> call(ChatCall call, std::function<void(ChatReply)> done) = 0;
 };
 
-/// Keeps connections alive between calls. Fails with `invalid_argument` (field `upstream`) for a URL that is not as
-/// Upstream says. All work runs on `executor`, which must serve one thread at a time (a strand, or a context of one thread).
+/// Keeps up to eight idle connections between calls; a context has no work while no call is under way. Fails with
+/// `invalid_argument` for a URL that is not as Upstream says (field `upstream`) and a key that fits no header field (`key`),
+/// and with `io` for an unreadable `ca_file`. All work runs on `executor`, which must serve one thread at a time (a strand,
+/// or a context of one thread) and must outlive the client. Calls outlive the client; their end is their handle's affair.
 Result<std::shared_ptr<ChatClient>> make_chat_client(boost::asio::any_io_executor executor, Upstream upstream);
 
 }  // namespace polygraph::proxy
