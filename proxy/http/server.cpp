@@ -106,6 +106,8 @@ struct Server::Implementation {
         metrics_port(control, max_metrics_connections),
         shutdown_timer(control) {
     public_port.counted = true;
+    not_ready = std::exchange(options.not_ready, nullptr);
+    more_metrics = std::exchange(options.more_metrics, nullptr);
   }
 
   Result<void> open() {
@@ -153,7 +155,7 @@ struct Server::Implementation {
       });
       port->router.add(Route::readyz, "/readyz", {verb::get}, [this](const Request&, Responder respond) {
         std::optional<std::string> in_the_way;
-        if (options.not_ready) in_the_way = options.not_ready();
+        if (not_ready) in_the_way = not_ready();
         if (state.stopping) respond(error_answer({503, "shutting_down", "the server is shutting down"}, 1));
         else if (in_the_way) respond(error_answer({503, "busy", *in_the_way}, retry_when_not_ready));
         else respond(json_answer(200, "{\"status\":\"ready\"}\n"));
@@ -162,7 +164,7 @@ struct Server::Implementation {
     metrics_port.router.add(Route::metrics, "/metrics", {verb::get}, [this](const Request&, Responder respond) {
       Answer answer;
       answer.fields = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store\r\n";
-      answer.body = state.metrics.text() + (options.more_metrics ? options.more_metrics() : std::string());
+      answer.body = state.metrics.text() + (more_metrics ? more_metrics() : std::string());
       respond(std::move(answer));
     });
     // Whatever is no route of the API is not a file either.
@@ -175,7 +177,7 @@ struct Server::Implementation {
     public_port.router.add(Route::site, "/", {verb::get}, [this](const Request& request, Responder respond) {
       respond(site->answer(request));
     });
-    if (options.add_routes) options.add_routes({public_port.router, io.get_executor(), state.log, state.stopping});
+    if (const auto add = std::exchange(options.add_routes, nullptr)) add({public_port.router, io.get_executor(), state.log, state.stopping});
   }
 
   void accept(Port& port) {
@@ -272,6 +274,9 @@ struct Server::Implementation {
   std::mutex mutex;  // connections, and the counts of the ports
   std::unordered_map<std::uint64_t, std::weak_ptr<Connection>> connections;
   std::uint64_t last_connection = 0;
+  // Last, so that what the program's own routes hold goes first: it works on the members above.
+  std::function<std::optional<std::string>()> not_ready;
+  std::function<std::string()> more_metrics;
 };
 
 Server::Server(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}

@@ -39,7 +39,8 @@ struct ServeOptions {
   Settings settings = {};
   unsigned threads = 1;              ///< that run connections, handlers included
   int log_descriptor = 2;            ///< stderr; stays the caller's
-  /// Adds routes of the program's own, before the first connection. What its handlers hold dies with the server.
+  /// Adds routes of the program's own, before the first connection. What these three functions hold dies before the
+  /// server's own parts do: whoever stands behind the routes is to be held by them alone.
   std::function<void(const Parts&)> add_routes = nullptr;
   /// Whether the routes can do their work: what is in the way is said by /readyz, with 503.
   std::function<std::optional<std::string>()> not_ready = nullptr;

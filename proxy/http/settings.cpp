@@ -18,6 +18,8 @@ struct NumberSetting {
   std::string_view name;
   std::uint64_t min, max;
   void (*apply)(Settings&, std::uint64_t);
+  std::uint64_t (*read)(const Settings&);
+  std::string_view meaning;
 };
 
 template <auto Member>
@@ -29,18 +31,38 @@ void set_time(Settings& settings, std::uint64_t value) {
   settings.limits.*Member = Milliseconds(static_cast<Milliseconds::rep>(value));
 }
 
+template <auto Member>
+std::uint64_t get_number(const Settings& settings) {
+  return static_cast<std::uint64_t>(settings.limits.*Member);
+}
+template <auto Member>
+std::uint64_t get_time(const Settings& settings) {
+  return static_cast<std::uint64_t>((settings.limits.*Member).count());
+}
+
 constexpr std::array numbers = {
-    NumberSetting{"MAX_TARGET_BYTES", 16, max_bytes, set_number<&Limits::max_target_bytes>},
-    NumberSetting{"MAX_HEADER_BYTES", 64, max_bytes, set_number<&Limits::max_header_bytes>},
-    NumberSetting{"MAX_HEADERS", 1, max_count, set_number<&Limits::max_headers>},
-    NumberSetting{"MAX_BODY_BYTES", 0, max_bytes, set_number<&Limits::max_body_bytes>},
-    NumberSetting{"MAX_CONNECTIONS", 1, max_count, set_number<&Limits::max_connections>},
-    NumberSetting{"IDLE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::idle_timeout>},
-    NumberSetting{"HEADER_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::header_timeout>},
-    NumberSetting{"BODY_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::body_timeout>},
-    NumberSetting{"WRITE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::write_timeout>},
-    NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>},
-    NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>},
+    NumberSetting{"MAX_TARGET_BYTES", 16, max_bytes, set_number<&Limits::max_target_bytes>, get_number<&Limits::max_target_bytes>,
+                  "of a request target; past it 414"},
+    NumberSetting{"MAX_HEADER_BYTES", 64, max_bytes, set_number<&Limits::max_header_bytes>, get_number<&Limits::max_header_bytes>,
+                  "request line and fields together; past it 431"},
+    NumberSetting{"MAX_HEADERS", 1, max_count, set_number<&Limits::max_headers>, get_number<&Limits::max_headers>,
+                  "fields of a request; past it 431"},
+    NumberSetting{"MAX_BODY_BYTES", 0, max_bytes, set_number<&Limits::max_body_bytes>, get_number<&Limits::max_body_bytes>,
+                  "of a request body; past it 413, the body unread"},
+    NumberSetting{"MAX_CONNECTIONS", 1, max_count, set_number<&Limits::max_connections>, get_number<&Limits::max_connections>,
+                  "served at once; past it 503, closed"},
+    NumberSetting{"IDLE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::idle_timeout>, get_time<&Limits::idle_timeout>,
+                  "without a byte of a next request: closed"},
+    NumberSetting{"HEADER_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::header_timeout>, get_time<&Limits::header_timeout>,
+                  "from the first byte of a request to the end of its head: 408"},
+    NumberSetting{"BODY_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::body_timeout>, get_time<&Limits::body_timeout>,
+                  "from the end of the head to the end of the body: 408"},
+    NumberSetting{"WRITE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::write_timeout>, get_time<&Limits::write_timeout>,
+                  "without the client taking a byte: cut"},
+    NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>, get_time<&Limits::total_timeout>,
+                  "from the first byte in to the last byte out: cut"},
+    NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>, get_time<&Limits::shutdown_timeout>,
+                  "that running answers get when the server stops"},
 };
 std::optional<Error> apply_number(const NumberSetting& setting, std::string_view text, Settings& settings) {
   std::uint64_t value = 0;
@@ -92,11 +114,12 @@ std::optional<std::string> set_proxies(Settings& settings, std::string_view text
 struct ListSetting {
   std::string_view name;
   std::optional<std::string> (*apply)(Settings&, std::string_view);
+  std::string_view meaning;
 };
 constexpr std::array lists = {
-    ListSetting{"CONNECT_ENDPOINTS", set_origins<&Settings::connect_endpoints>},
-    ListSetting{"ALLOWED_ORIGINS", set_origins<&Settings::allowed_origins>},
-    ListSetting{"TRUSTED_PROXIES", set_proxies},
+    ListSetting{"CONNECT_ENDPOINTS", set_origins<&Settings::connect_endpoints>, "origins of endpoints that the page may connect to"},
+    ListSetting{"ALLOWED_ORIGINS", set_origins<&Settings::allowed_origins>, "origins whose pages may read the API's answers (CORS)"},
+    ListSetting{"TRUSTED_PROXIES", set_proxies, "front servers whose X-Forwarded-For is believed: addresses, CIDR blocks"},
 };
 
 /// nullopt when applied; an error otherwise. An unknown name is an error too.
@@ -149,6 +172,14 @@ bool is_origin(std::string_view text) noexcept {
   const auto read = std::from_chars(port.data() + 1, port.data() + port.size(), number);
   return port.front() == ':' && port.size() > 1 && read.ec == std::errc() && read.ptr == port.data() + port.size() && number >= 1 &&
          number <= 65535;
+}
+
+std::vector<SettingHelp> server_settings() {
+  std::vector<SettingHelp> all;
+  const Settings defaults;
+  for (const auto& number : numbers) all.push_back({std::string(number.name), std::to_string(number.read(defaults)), std::string(number.meaning)});
+  for (const auto& list : lists) all.push_back({std::string(list.name), "none", std::string(list.meaning)});
+  return all;
 }
 
 Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides, const std::vector<ExtraSetting>& more) {

@@ -22,9 +22,16 @@ struct Settings {
 
 /// A setting of the routes that the server itself knows nothing of. `apply` returns what is wrong, or nothing.
 struct ExtraSetting {
-  std::string name;
+  std::string name, fallback, meaning;
   std::function<std::optional<std::string>(std::string_view value)> apply;
 };
+
+/// A setting as `--help` explains it.
+struct SettingHelp {
+  std::string name, fallback, meaning;
+};
+/// Of the server itself, in the order in which they are to be read.
+std::vector<SettingHelp> server_settings();
 
 /// Looks an environment variable up by name. Injected, so that a test needs no environment.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proxy/service/fair_queue.hpp"
+#include "wasm/agent/agent.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/text/digest.hpp"
 
@@ -117,7 +118,8 @@ struct Completions::Flight {
 };
 
 struct Completions::Implementation {
-  Implementation(Completions& owner) : owner(owner), queue(owner.settings_.upstream_concurrency, owner.settings_.upstream_queue), random(std::random_device{}()) {}
+  explicit Implementation(Completions& of)
+      : owner(of), queue(of.settings_.upstream_concurrency, of.settings_.upstream_queue), random(std::random_device{}()) {}
 
   Completions& owner;
   FairQueue queue;

@@ -325,9 +325,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
 
   /// One run of the agent, on a thread of the pool.
   Answer run(const AskRequest& asked, const std::string& client, const std::atomic<bool>& gone) {
-    agent::Options missing;
-    missing.embedder_missing = missing.reranker_missing = options_.models_missing;
-    auto agent = agent::Agent::create(index(), asked.question, asked.config, missing);
+    auto agent = agent::Agent::create(index(), asked.question, asked.config);
     if (!agent) return http::error_answer({400, "invalid_field", "question: " + agent.error().message});
     std::optional<NotCompleted> not_completed;
     http::LogFields fields;

@@ -22,10 +22,9 @@ struct ServiceOptions {
   std::unique_ptr<Store> store;
   Upstream upstream;                    ///< an empty key, with an upstream that is not local: nothing goes out
   Recordings recordings;
-  /// Embeds and scores for /api/ask: the model worker. Called from the service's own threads.
+  /// Embeds and scores for /api/ask: the model worker. Called from the service's own threads. Where it says that a model is
+  /// unavailable, the run goes on lexically and its trace says so.
   std::function<agent::EffectResult(const agent::Effect&)> perform;
-  /// Why models can't be used; empty: they can.
-  std::string models_missing;
 };
 
 class Service {
