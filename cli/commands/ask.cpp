@@ -85,6 +85,13 @@ ExitCode run(Context& context, const Options& options) {
   if (!opened) return report(opened.error(), file);
   const index::Index& index = (*opened)->index;
 
+  std::unique_ptr<Llm> llm;
+  if (config->provider == agent::Provider::openai_compatible) {
+    auto created = Llm::create(context.settings, index);
+    if (!created) return report(created.error());
+    llm = std::move(*created);
+  }
+
   Models models(context.settings);
   Models::Available available;
   agent::Options agent_options;
@@ -98,13 +105,7 @@ ExitCode run(Context& context, const Options& options) {
     }
   }
 
-  std::unique_ptr<Llm> llm;
-  if (config->provider == agent::Provider::openai_compatible) {
-    auto created = Llm::create(context.settings, index);
-    if (!created) return report(created.error());
-    llm = std::move(*created);
-    available.llm = llm.get();
-  }
+  available.llm = llm.get();
 
   ExitCode status = ExitCode::done;
   const auto ask = [&](std::string_view question) -> Result<void> {

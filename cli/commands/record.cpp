@@ -160,6 +160,13 @@ ExitCode run(Context& context, const Options& options) {
     return status ? *status : report(status.error());
   }
 
+  std::unique_ptr<Llm> llm;
+  if (config->provider == agent::Provider::openai_compatible) {
+    auto created = Llm::create(context.settings, index);
+    if (!created) return report(created.error());
+    llm = std::move(*created);
+  }
+
   Models models(context.settings);
   Models::Available available;
   agent::Options agent_options;
@@ -172,13 +179,7 @@ ExitCode run(Context& context, const Options& options) {
       say("note: recording lexical search alone: " + printable(available.why_missing));
     }
   }
-  std::unique_ptr<Llm> llm;
-  if (config->provider == agent::Provider::openai_compatible) {
-    auto created = Llm::create(context.settings, index);
-    if (!created) return report(created.error());
-    llm = std::move(*created);
-    available.llm = llm.get();
-  }
+  available.llm = llm.get();
   const auto named = models_of(llm.get());
   const auto provider = agent::get(*config, "PROVIDER").value_or("");
 
