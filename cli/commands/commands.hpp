@@ -19,6 +19,7 @@ void add_calibrate(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
+void add_record(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);
 void add_search(CLI::App& program, Context& context);
 void add_serve(CLI::App& program, Context& context);
