@@ -22,5 +22,6 @@ void add_models(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);
 void add_search(CLI::App& program, Context& context);
 void add_serve(CLI::App& program, Context& context);
+void add_usage(CLI::App& program, Context& context);
 
 }  // namespace polygraph::cli
