@@ -106,9 +106,9 @@ RedisServer::RedisServer(Keeps keeps) : keeps_(keeps) {
 RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::start() {
-  const bool append = keeps_ == Keeps::everything;
+  const bool append = keeps_ != Keeps::nothing;
   pid_ = spawn({"redis-server", "--port", std::to_string(port_), "--bind", "127.0.0.1", "--dir", folder_.path().string(), "--databases",
-                std::to_string(databases), "--save", "", "--appendonly", append ? "yes" : "no", "--appendfsync", append ? "always" : "no"},
+                std::to_string(databases), "--save", "", "--appendonly", append ? "yes" : "no", "--appendfsync", keeps_ == Keeps::synced ? "always" : "no"},
                [] { ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO); });
   for (const auto end = std::chrono::steady_clock::now() + start_limit; !answers();) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {

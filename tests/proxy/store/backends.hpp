@@ -36,7 +36,8 @@ class Folder {
 /// A redis-server on a free port of 127.0.0.1. Ends with its scope.
 class RedisServer {
  public:
-  enum class Keeps { nothing, everything };  ///< everything: appendonly, written through at each command
+  /// What outlives its end: `written` goes to its file with each command and outlives a kill; `synced` is on the disk too.
+  enum class Keeps { nothing, written, synced };
   explicit RedisServer(Keeps keeps = Keeps::nothing);
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;

@@ -6,7 +6,7 @@
 //       s ID IN OUT         S
 //       f ID                F      (settled in full)
 //       x ID                X      (released)
-//     and ends with status 3 and `!` when the store fails
+//     and ends with status 3 and `! WHY` when the store fails
 #include <signal.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ int calls(Store& store, const std::string& model, Millis now, std::uint32_t seed
         say("R " + std::to_string(open.back()));
         continue;
       }
-      say("!");
+      say(answer ? "! denied" : "! " + answer.error().message);
       return store_failed;
     }
     const auto place = open.begin() + below(static_cast<std::uint32_t>(open.size()));
@@ -81,7 +81,7 @@ int calls(Store& store, const std::string& model, Millis now, std::uint32_t seed
       done = store.release(id);
     }
     if (!done) {
-      say("!");
+      say("! " + done.error().message);
       return store_failed;
     }
     say(kind == 0 ? "S" : kind == 1 ? "F" : "X");
