@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "cli/mapped_file.hpp"
+#include "cli/secret.hpp"
 #include "proxy/tasks/prices.hpp"
 #include "proxy/upstream/chat_client.hpp"
 
@@ -28,42 +28,23 @@ constexpr std::string_view groq_url = "https://api.groq.com/openai/v1";
 constexpr auto deadline = 5min;
 constexpr int most_calls = 3;
 constexpr auto first_pause = 500ms;
-constexpr std::size_t longest_key_bytes = 16 * 1024;
 
 bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
-/// A key, and the variable that it came from.
-struct Key {
-  std::string value, variable;
-};
-
-/// NAME, or what stands in the file that NAME_FILE names, white space around it dropped.
-Result<Key> key_of(const Settings& settings, const std::string& name) {
-  if (const auto value = settings.get(name).value; !value.empty()) return Key{value, name};
-  const std::string variable = name + "_FILE";
-  const auto file = settings.get(variable).value;
-  if (file.empty()) return Key{"", name};
-  auto text = read_text(file, longest_key_bytes);
-  if (!text) return fail(text.error().code, file + ": " + text.error().message, variable);
-  const auto first = text->find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return fail(ErrorCode::invalid_argument, file + " holds no key", variable);
-  return Key{text->substr(first, text->find_last_not_of(" \t\r\n") - first + 1), variable};
-}
-
 struct Endpoint {
   std::string url;
-  Key key;
+  Secret key;
 };
 
 /// A key is only ever sent to the endpoint that it is for.
 Result<Endpoint> endpoint_of(const Settings& settings) {
-  auto openai = key_of(settings, "OPENAI_API_KEY");
+  auto openai = secret(settings, "OPENAI_API_KEY");
   if (!openai) return tl::unexpected(openai.error());
   const std::string named = settings.get("OPENAI_BASE_URL").value;
   const std::string host = proxy::host_of(named);
   const bool groq_named = proxy::dialect_of(named) == proxy::Dialect::groq;
   if (groq_named || (named.empty() && openai->value.empty())) {
-    auto groq = key_of(settings, "GROQ_API_KEY");
+    auto groq = secret(settings, "GROQ_API_KEY");
     if (!groq) return tl::unexpected(groq.error());
     if (!groq->value.empty()) return Endpoint{named.empty() ? std::string(groq_url) : named, std::move(*groq)};
     if (openai->value.empty()) {

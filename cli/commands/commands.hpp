@@ -23,5 +23,6 @@ void add_record(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);
 void add_search(CLI::App& program, Context& context);
 void add_serve(CLI::App& program, Context& context);
+void add_usage(CLI::App& program, Context& context);
 
 }  // namespace polygraph::cli

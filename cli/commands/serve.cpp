@@ -82,7 +82,7 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   service.upstream.max_reply_bytes = settings.upstream_max_bytes;
   auto key = secret(context.settings, "GROQ_API_KEY");
   if (!key) return tl::unexpected(key.error());
-  service.upstream.key = *key;
+  service.upstream.key = key->value;
 
   place = "--state";
   const auto state = options.state.empty() ? context.settings.home() / "state" : std::filesystem::path(options.state);
@@ -110,7 +110,7 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   auto made = proxy::Service::create(std::move(service));
   if (!made) return tl::unexpected(made.error());
   api.service = std::move(*made);
-  if (key->empty() && options.upstream == groq_url) {
+  if (key->value.empty() && options.upstream == groq_url) {
     say("note: no GROQ_API_KEY: questions are answered in the browser and by recorded runs; set it to answer live");
   }
   return api;
@@ -126,7 +126,10 @@ ExitCode run(Context& context, const Options& options) {
   proxy::ServiceSettings service_settings;
   auto settings = http::read_settings(
       [&](const std::string& name) -> std::optional<std::string> {
-        const auto setting = context.settings.get(name);
+        auto setting = context.settings.get(name);
+        // The models' names are the agent's settings too, and are taken under either name.
+        constexpr std::string_view prefix = "PROXY_";
+        if (setting.source == "default" && name.ends_with("_MODEL")) setting = context.settings.get(name.substr(prefix.size()));
         return setting.source == "default" ? std::nullopt : std::optional(setting.value);
       },
       options.set, proxy::extra_settings(service_settings));

@@ -78,8 +78,9 @@ while true do
 end
 if fits > now then return {0, window, fits} end
 
-call('ZREMRANGEBYSCORE', minute, '-inf', int(now - CLOSED_KEPT))
+-- Adding comes first: a server without memory stops a script only before its first write.
 call('ZADD', minute, int(now), id .. ':' .. int(tokens))
+call('ZREMRANGEBYSCORE', minute, '-inf', int(now - CLOSED_KEPT))
 call('EXPIRE', minute, MINUTE_KEPT)
 call('HSET', reservation, 'model', model, 'at', int(now), 'tokens', int(tokens))
 call('PEXPIRE', reservation, OPEN_KEPT_MS)

@@ -191,7 +191,11 @@ class RedisStore final : public Store {
       Reply reply = send(script, arguments);
       if (reply && reply->type == REDIS_REPLY_ERROR) return failed({reply->str, reply->len});
       if (reply) return reply;
-      const bool timed_out = connection_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
+      const bool timed_out = (connection_->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK))
+#ifdef REDIS_ERR_TIMEOUT  // since hiredis 1.0
+                             || connection_->err == REDIS_ERR_TIMEOUT
+#endif
+          ;
       // hiredis leaves the reply of a call that timed out to the next one, so the connection ends here in any case.
       const std::string why = timed_out ? "no answer in time" : connection_->errstr;
       connection_.reset();

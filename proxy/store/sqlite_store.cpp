@@ -409,7 +409,7 @@ class SqliteStore final : public Store {
     try {
       // SQLite would go on in a file that no longer has a name, and what it writes there is lost.
       if (database_ && (identity(file_) != opened_ || identity(wal_file_) != opened_wal_)) {
-        close();
+        leave_lost_file();
         throw Failure{SQLITE_IOERR, "it was removed or replaced"};
       }
       if (!database_) connect();
@@ -433,6 +433,18 @@ class SqliteStore final : public Store {
 
   tl::unexpected<Error> failed(const char* what, const Failure& failure) const {
     return fail(ErrorCode::io, "the store " + file_.string() + ": " + what + ": " + (failure.what.empty() ? sqlite3_errstr(failure.status) : failure.what), "store");
+  }
+
+  /// Lets go of files that changed under us. The journal of a file that was replaced must not be left beside the new one:
+  /// SQLite would play it into that.
+  void leave_lost_file() {
+    const auto now = identity(file_);
+    const bool journal_is_old = now != opened_ && now != FileIdentity{} && identity(wal_file_) == opened_wal_;
+    close();
+    if (!journal_is_old) return;
+    std::error_code ignored;
+    fs::remove(wal_file_, ignored);
+    fs::remove(file_.string() + "-shm", ignored);
   }
 
   void close() {
