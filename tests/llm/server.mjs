@@ -26,6 +26,14 @@ const context = await model.createContext({ contextSize, threads: 1 });
 const sequence = context.getSequence();
 const name = "SmolLM2-135M-Instruct";
 
+/** A model this small does not find the end of a string or list by itself. */
+function bounded(schema) {
+  if (schema.type === "string") return { ...schema, maxLength: 100 };
+  if (schema.type === "array") return { ...schema, items: bounded(schema.items), maxItems: 2 };
+  if (schema.type !== "object") return schema;
+  return { ...schema, properties: Object.fromEntries(Object.entries(schema.properties).map(([key, value]) => [key, bounded(value)])) };
+}
+
 /** One call after the other: there is one sequence. */
 let last = Promise.resolve();
 const inTurn = (work) => (last = last.then(work, work));
@@ -38,7 +46,7 @@ async function complete(request, onText, signal) {
   const before = sequence.tokenMeter.getState();
   try {
     const { responseText, stopReason } = await session.promptWithMeta(of("user"), {
-      grammar: schema === undefined ? undefined : await llama.createGrammarForJsonSchema(schema),
+      grammar: schema === undefined ? undefined : await llama.createGrammarForJsonSchema(bounded(schema)),
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? 256,
       temperature: request.temperature ?? 0,
       onTextChunk: onText,

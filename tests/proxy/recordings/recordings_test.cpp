@@ -172,6 +172,25 @@ TEST_F(RecordingFiles, AHostilelyNestedFileIsLeftOut) {
   EXPECT_THAT(load().warnings(), SizeIs(2));
 }
 
+TEST(ShippedRecordings, AnswerEveryExampleQuestionSayWhoMadeThemAndHoldNoPassages) {
+  const fs::path assets = fs::path(POLYGRAPH_SOURCE_DIR) / "assets";
+  const auto recordings = Recordings::load(assets / "recordings");
+  ASSERT_TRUE(recordings.has_value());
+  EXPECT_THAT(recordings->warnings(), IsEmpty());
+  const auto examples = ordered_json::parse(std::ifstream(assets / "page" / "examples.json"));
+  for (const auto& group : examples.at("groups")) {
+    for (const auto& question : group.at("questions")) EXPECT_NE(recordings->find_question(question.get<std::string>(), ""), nullptr) << question;
+  }
+  for (const auto& recording : recordings->all()) {
+    EXPECT_THAT(recording.made_by, HasSubstr("polygraph record"));
+    EXPECT_EQ(recording.trace.find("\"passages\""), std::string::npos) << recording.id;
+    const auto trace = ordered_json::parse(recording.trace);
+    EXPECT_EQ(trace.at("question"), recording.question);
+    EXPECT_EQ(trace.at("index_digest"), recording.index_digest);
+    EXPECT_TRUE(trace.at("status") == "answered" || trace.at("status") == "refused") << recording.id;
+  }
+}
+
 TEST(RecordingIds, AreShortPlainAndNothingElse) {
   for (const auto& id : {std::string("a"), std::string("how-do-i-2"), std::string(64, 'z')}) EXPECT_TRUE(is_recording_id(id)) << id;
   for (const auto& id : {std::string(), std::string(65, 'z'), std::string("A"), std::string("a/b"), std::string("..")}) EXPECT_FALSE(is_recording_id(id)) << id;
