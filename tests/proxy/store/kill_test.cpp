@@ -200,7 +200,7 @@ TEST(KilledRedis, AServerThatWritesThroughLosesNothingAcknowledgedAndChargesNoth
     play(round, server.url(), true, acknowledged, [&](StoreProcess&) { server.kill(); },
          [&] {
            server.start();
-           return std::move(*open_redis_store(server.url()));
+           return std::move(*open_redis_store(server.url(), patient));
          });
   }
   EXPECT_GT(acknowledged, rounds());
