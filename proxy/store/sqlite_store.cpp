@@ -24,7 +24,7 @@ namespace {
 constexpr int busy_timeout_ms = 1000;
 constexpr std::chrono::milliseconds busy_pause{5};
 /// A checkpoint waits for the disk, and the request that meets it waits along: with SQLite's own 1,000 pages that is one in
-/// a hundred or so. The journal grows to 16 MB, which a store that is opened after a crash does not notice (under 1 ms).
+/// a hundred or so. The journal grows to 16 MB, which cost a store that is opened after a crash up to 16 ms.
 constexpr const char* rare_checkpoints = "PRAGMA wal_autocheckpoint = 4000";
 constexpr int application_id = 0x504c4752;  // "PLGR"
 constexpr int schema_version = 1;
