@@ -18,8 +18,6 @@
 namespace polygraph::proxy {
 namespace {
 
-/// For the connection, and for each command. A server beside us answers in well under a millisecond.
-constexpr timeval patience{0, 250'000};
 constexpr std::string_view prefix = "polygraph:";
 constexpr int last_port = 65535;
 
@@ -234,6 +232,9 @@ class RedisStore final : public Store {
   }
 
   Result<void> connect() {
+    const auto whole = std::chrono::floor<std::chrono::seconds>(options_.redis_timeout);
+    const timeval patience{static_cast<time_t>(whole.count()),
+                           static_cast<suseconds_t>(std::chrono::microseconds(options_.redis_timeout - whole).count())};
     connection_.reset(redisConnectWithTimeout(address_.host.c_str(), address_.port, patience));
     if (!connection_) return failed("no memory");
     if (connection_->err != 0) return failed(std::string(connection_->errstr));

@@ -103,6 +103,8 @@ struct StoreOptions {
   /// Keys and values of the response cache. An answer of 1,024 tokens is some 5 KB: this holds about 12,000, more than
   /// ten days of a model's 1,000 requests, and stays small beside what a small server has.
   std::uint64_t cache_bytes = 64U << 20U;
+  /// Of Redis: for the connection, and for each command. A server beside us answers in well under a millisecond.
+  std::chrono::milliseconds redis_timeout{250};
 };
 
 /// In `folder`/polygraph.sqlite (WAL); both are made when they are missing. Several processes may share the file. Fails with

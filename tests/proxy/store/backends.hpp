@@ -21,6 +21,9 @@ constexpr Millis midnight = noon + day / 2;
 
 constexpr ModelLimits roomy{1'000'000'000, 1'000'000'000, 1'000'000'000'000, 1'000'000'000'000};
 
+/// So long that a machine which is busy with other things fails no test that is about something else.
+constexpr StoreOptions patient{.redis_timeout = std::chrono::seconds(20)};
+
 class Folder {
  public:
   Folder();
@@ -65,7 +68,7 @@ class SqliteBackend {
  public:
   static constexpr const char* missing() { return nullptr; }
   std::string target() const { return (folder_.path() / "state").string(); }
-  std::unique_ptr<Store> open(StoreOptions options = {}) const;
+  std::unique_ptr<Store> open(StoreOptions options = patient) const;
 
  private:
   Folder folder_;
@@ -76,7 +79,7 @@ class RedisBackend {
   RedisBackend();
   static const char* missing();
   std::string target() const;
-  std::unique_ptr<Store> open(StoreOptions options = {}) const;
+  std::unique_ptr<Store> open(StoreOptions options = patient) const;
 
  private:
   int database_;

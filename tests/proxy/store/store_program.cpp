@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2) return wrong_use;
-  auto store = words[1].starts_with("redis://") ? open_redis_store(words[1]) : open_sqlite_store(words[1]);
+  auto store = words[1].starts_with("redis://") ? open_redis_store(words[1], {.redis_timeout = std::chrono::seconds(20)}) : open_sqlite_store(words[1]);
   if (!store) {
     say("! " + store.error().message);
     return store_failed;

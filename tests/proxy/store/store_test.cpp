@@ -296,7 +296,7 @@ TYPED_TEST(Cache, OutlivesTheProcess) {
 }
 
 TYPED_TEST(Cache, DropsTheOldestUseFirstAndNothingMore) {
-  this->store = this->backend->open({.cache_bytes = 40});
+  this->store = this->backend->open({.cache_bytes = 40, .redis_timeout = patient.redis_timeout});
   for (const auto* key : {"a", "b", "c", "d"}) ASSERT_TRUE(this->store->cache(key, "123456789", noon));
   EXPECT_TRUE(this->has("a"));  // used again, at the same millisecond
   ASSERT_TRUE(this->store->cache("e", "123456789", noon));
@@ -309,7 +309,7 @@ TYPED_TEST(Cache, DropsTheOldestUseFirstAndNothingMore) {
 }
 
 TYPED_TEST(Cache, ReplacingDoesNotLoseRoom) {
-  this->store = this->backend->open({.cache_bytes = 40});
+  this->store = this->backend->open({.cache_bytes = 40, .redis_timeout = patient.redis_timeout});
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(this->store->cache("a", std::string(9 + i % 3, 'x'), noon));
   }
@@ -319,7 +319,7 @@ TYPED_TEST(Cache, ReplacingDoesNotLoseRoom) {
 }
 
 TYPED_TEST(Cache, AValueThatIsTooLargeIsNotKeptAndCostsTheOthersNothing) {
-  this->store = this->backend->open({.cache_bytes = 40});
+  this->store = this->backend->open({.cache_bytes = 40, .redis_timeout = patient.redis_timeout});
   ASSERT_TRUE(this->store->cache("a", "old", noon));
   ASSERT_TRUE(this->store->cache("b", "small", noon));
   ASSERT_TRUE(this->store->cache("a", std::string(40, 'x'), noon));
