@@ -150,7 +150,7 @@ function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActio
     sources(run, trace, answer, popover),
     h("p", { class: "actions" },
       h("button", { type: "button", on: { click: () => actions.copy(asMarkdown(run.question, answer, (id) => linkOf(run, trace, id)), "Answer") } }, "Copy as Markdown")),
-    withoutStages(trace, actions),
+    withoutStages(run, trace, actions),
   ];
 }
 
@@ -224,7 +224,7 @@ function refused(run: Run, trace: Trace, actions: AnswerActions): Child[] {
         h("dt", null, closest.length === 1 ? "Closest page" : "Closest pages"),
         h("dd", null, h("ul", { class: "bare" }, closest.map(({ title, url }) => h("li", null, pageLink(url, {}, title))))),
       ]),
-    withoutStages(trace, actions),
+    withoutStages(run, trace, actions),
   ];
 }
 
@@ -252,7 +252,7 @@ function passageItem(chunk: Chunk | null, id: string): HTMLElement {
 }
 
 /** Which stages an answer went without, why, and how to have them. */
-function withoutStages(trace: Trace, actions: AnswerActions): Child {
+function withoutStages(run: Run, trace: Trace, actions: AnswerActions): Child {
   // A stage that the settings switched off is no lack.
   const wanted: Record<StageName, boolean> = {
     lexical: trace.config.retrieval_mode !== "dense",
@@ -263,9 +263,9 @@ function withoutStages(trace: Trace, actions: AnswerActions): Child {
   if (lacking.length === 0) return null;
   return h("p", { class: "stages-missing" },
     `Worked out without ${lacking.map((stage) => stageNames[stage]).join(" and ")}: ${[...new Set(lacking.map((stage) => trace.stages[stage]))].join("; ")}. `,
-    actions.moreStages(trace)
+    run.by?.who !== "recorded" && (actions.moreStages(trace)
       ? h("button", { type: "button", on: { click: () => actions.askAgain() } }, "Ask again with all stages")
-      : (trace.missing?.embedder || trace.missing?.reranker) && h("span", { class: "quiet" }, "Once the models are here, it can be asked again with them."));
+      : (trace.missing?.embedder || trace.missing?.reranker) && h("span", { class: "quiet" }, "Once the models are here, it can be asked again with them.")));
 }
 
 /** For the trace's one-line summary: what each step came to. */

@@ -47,9 +47,9 @@ export function answerersView(now: () => Readonly<State>, actions: AnswererActio
       h("label", { class: "setting" }, h("span", null, "Who answers"),
         h("select", { name: "answers", on: { change: (event) => change({ ...settings, answers: (event.target as HTMLSelectElement).value as Wish }) } },
           offered.map((wish) => h("option", { value: wish, selected: wish === settings.answers, disabled: disabled(wish) && wish !== settings.answers }, labels[wish])))),
-      h("p", { class: "setting-note quiet" }, notes[settings.answers]),
-      noService && h("p", { class: "setting-note quiet" }, "This site has no server that answers live or holds recorded runs."),
-      barred && h("p", { class: "setting-note quiet", "data-note": "endpoint" }, `Your own endpoint cannot be chosen here. ${barred}`),
+      h("p", { class: "answerer-note quiet" }, notes[settings.answers]),
+      noService && h("p", { class: "answerer-note quiet" }, "This site has no server that answers live or holds recorded runs."),
+      barred && h("p", { class: "answerer-note quiet", "data-note": "endpoint" }, `Your own endpoint cannot be chosen here. ${barred}`),
       settings.answers === "own" && !barred && endpointFields(now, actions),
       settings.answers === "built-in" && builtInLine(state.builtIn, actions),
     ];
@@ -58,7 +58,7 @@ export function answerersView(now: () => Readonly<State>, actions: AnswererActio
 
 function endpointFields(now: () => Readonly<State>, actions: AnswererActions): Child {
   const { endpoint, policy } = now();
-  const problem = h("p", { class: "setting-note quiet", role: "status" });
+  const problem = h("p", { class: "answerer-note quiet", role: "status" });
   const tell = (): void => {
     problem.textContent = ownMissing(now().endpoint, now().policy);
   };
@@ -81,7 +81,7 @@ function endpointFields(now: () => Readonly<State>, actions: AnswererActions): C
     field("Key", "key", { type: "password" }),
     h("label", { class: "setting" }, h("span", null, "Keep the key in this browser"),
       h("input", { type: "checkbox", name: "endpoint-keep", checked: endpoint.keepKey, on: { change: (event) => change({ keepKey: (event.target as HTMLInputElement).checked }) } })),
-    h("p", { class: "setting-note quiet" }, "Without the tick the key is forgotten when this page is closed. It is sent to your endpoint alone."),
+    h("p", { class: "answerer-note quiet" }, "Without the tick the key is forgotten when this page is closed. It is sent to your endpoint alone."),
     problem);
 }
 
@@ -89,15 +89,15 @@ function builtInLine({ state, received, message }: BuiltInState, actions: Answer
   const button = (label: string, click: () => void): Child => h("button", { type: "button", class: "plain", name: "built-in-download", on: { click } }, label);
   switch (state) {
     case "available":
-      return h("p", { class: "setting-note quiet", role: "status" }, "It is here and ready.");
+      return h("p", { class: "answerer-note quiet", role: "status" }, "It is here and ready.");
     case "downloadable":
-      return h("p", { class: "setting-note quiet", role: "status" }, "The browser has to download it once. ", button("Download", actions.downloadBuiltIn));
+      return h("p", { class: "answerer-note quiet", role: "status" }, "The browser has to download it once. ", button("Download", actions.downloadBuiltIn));
     case "downloading":
-      return h("p", { class: "setting-note quiet", role: "status" }, `Downloading, ${percent(received)} `, h("progress", { max: 1, value: received, "aria-label": "Download of the built-in model" }), button("Cancel", actions.cancelDownload));
+      return h("p", { class: "answerer-note quiet", role: "status" }, `Downloading, ${percent(received)} `, h("progress", { max: 1, value: received, "aria-label": "Download of the built-in model" }), button("Cancel", actions.cancelDownload));
     case "failed":
-      return h("p", { class: "setting-note quiet", role: "status" }, `It could not be downloaded: ${message} `, button("Try again", actions.downloadBuiltIn));
+      return h("p", { class: "answerer-note quiet", role: "status" }, `It could not be downloaded: ${message} `, button("Try again", actions.downloadBuiltIn));
     case "unavailable":
     case "absent":
-      return h("p", { class: "setting-note quiet", role: "status" }, "This device cannot run it.");
+      return h("p", { class: "answerer-note quiet", role: "status" }, "This device cannot run it.");
   }
 }

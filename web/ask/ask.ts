@@ -96,8 +96,20 @@ const completions = new Completions({
   indexDigest: () => store.state.info?.digest ?? "",
   endpoint: () => store.state.endpoint,
   chunks: (ids) => worker?.call("chunks", { ids: [...ids] }) ?? Promise.resolve([]),
-  onDraft: (text) => store.update({ draft: text }),
+  onDraft: showSoon,
 });
+
+/** The draft as far as it has come: pieces come faster than frames. */
+let draftText = "";
+
+function showSoon(text: string): void {
+  const scheduled = draftText !== store.state.draft;
+  draftText = text;
+  if (text === "") store.update({ draft: "" });
+  else if (!scheduled) window.requestAnimationFrame(() => {
+    if (store.state.run?.state === "running") store.update({ draft: draftText });
+  });
+}
 
 // ---------------------------------------------------------------- what the worker tells
 
@@ -199,6 +211,7 @@ async function perform(question: string, start: Start, { wish, forkedAt }: { wis
   asking = new AbortController();
   const { signal } = asking;
   wanted = null;
+  draftText = "";
   const run: Run = { question, state: "running", by: null, otherIndex: false, trace: null, json: "", problem: null, forked: null, chunks: store.state.run?.otherIndex ? new Map() : (store.state.run?.chunks ?? new Map()) };
   field.value = question;
   store.update({ asked: question, typed: question, hits: null, run, replay: null, draft: "" });
@@ -337,6 +350,7 @@ function learnFrom(failure: ProviderFailure): void {
   serviceAt = performance.now();
   if (failure.kind === "busy") setService({ ...service, state: "busy", until: failure.until });
   else if (failure.kind === "unreachable" || failure.kind === "timeout") setService({ ...service, state: "unreachable", until: null });
+  else if (failure.kind === "index_mismatch") void refreshService();
   else if (failure.kind === "absent") setService({ ...service, state: "none", until: null });
 }
 

@@ -8,6 +8,12 @@ import { failureOf, ProviderFailure, type Context, type Provider, type Task } fr
 
 type Availability = "unavailable" | "downloadable" | "downloading" | "available";
 
+/** The prompts are English; the browser wants to know beforehand. */
+const languages = {
+  expectedInputs: [{ type: "text", languages: ["en"] }],
+  expectedOutputs: [{ type: "text", languages: ["en"] }],
+};
+
 interface Session {
   prompt(text: string, options: { signal: AbortSignal; responseConstraint?: unknown }): Promise<string>;
   promptStreaming(text: string, options: { signal: AbortSignal }): ReadableStream<string>;
@@ -15,8 +21,8 @@ interface Session {
 }
 
 interface LanguageModelApi {
-  availability(): Promise<Availability>;
-  create(options: {
+  availability(options: typeof languages): Promise<Availability>;
+  create(options: typeof languages & {
     signal?: AbortSignal;
     initialPrompts?: { role: string; content: string }[];
     monitor?: (monitor: EventTarget) => void;
@@ -52,7 +58,7 @@ export async function readBuiltIn(): Promise<BuiltInState> {
   if (!model) return noBuiltIn;
   const deadline = new Deadline(availabilityWithinMs);
   try {
-    return { state: await deadline.race(model.availability()), received: 0, message: "" };
+    return { state: await deadline.race(model.availability(languages)), received: 0, message: "" };
   } catch {
     return { state: "unavailable", received: 0, message: "" };
   } finally {
@@ -68,6 +74,7 @@ export async function downloadBuiltIn(tell: (state: BuiltInState) => void, signa
   tell({ state: "downloading", received: 0, message: "" });
   try {
     const session = await deadline.race(model.create({
+      ...languages,
       signal: deadline.signal,
       monitor: (monitor) => monitor.addEventListener("downloadprogress", (event) => {
         const { loaded } = event as ProgressEvent;
@@ -118,7 +125,7 @@ export class BuiltInProvider implements Provider {
     let session: Session | undefined;
     try {
       const last = messages.at(-1)?.content ?? "";
-      session = await deadline.race(model.create({ signal: deadline.signal, initialPrompts: messages.slice(0, -1) }));
+      session = await deadline.race(model.create({ ...languages, signal: deadline.signal, initialPrompts: messages.slice(0, -1) }));
       const text = task.task === "generate"
         ? await read(session.promptStreaming(last, { signal: deadline.signal }), deadline, context.onDraft)
         : await deadline.race(session.prompt(last, { signal: deadline.signal, ...(schema ? { responseConstraint: schema } : {}) }));

@@ -22,8 +22,13 @@ export interface Situation {
   builtInMissing: string;
 }
 
+/** A server over another edition of the documents would turn every task down: an id may stand for another text there. */
+const anotherEdition = ({ service, indexDigest }: Situation): boolean =>
+  service.indexDigest !== "" && indexDigest !== "" && service.indexDigest !== indexDigest;
+
 /** Why there is no live answer now; empty where there never was one to miss. */
-function notLive({ service, wish }: Situation): string {
+function notLive(situation: Situation): string {
+  const { service, wish } = situation;
   switch (service.state) {
     case "recorded":
     case "busy":
@@ -34,7 +39,7 @@ function notLive({ service, wish }: Situation): string {
     case "unknown":
       return wish === "live" || wish === "recorded" ? "This site has no server that answers live." : "";
     case "live":
-      return "";
+      return anotherEdition(situation) ? "The server that answers live holds another edition of these documents." : "";
   }
 }
 
@@ -46,7 +51,7 @@ export function choose(question: string, situation: Situation): Choice {
   if (wish === "own") return { who: "browser", why: situation.ownMissing, until: null };
   if (wish === "built-in") return { who: "browser", why: situation.builtInMissing, until: null };
   if (wish === "browser") return { who: "browser", why: "", until: null };
-  if (wish !== "recorded" && service.state === "live") return { who: "live", why: "", until: null };
+  if (wish !== "recorded" && service.state === "live" && !anotherEdition(situation)) return { who: "live", why: "", until: null };
   const why = wish === "recorded" ? "" : notLive(situation);
   const recording = recordingFor(question, service.recordings, indexDigest);
   if (recording) return { who: "recorded", recording, why, until };
