@@ -278,6 +278,34 @@ test("a recording over another edition says so, and only citations of the same t
   await expect(page.locator('[data-key^="fork-"]')).toHaveCount(0);
 });
 
+test("text of a hostile model or recording stays text in draft, answer, labels and trace", async ({ page }) => {
+  const attack = `<img src=x onerror="globalThis.attacked=true">[x](javascript:globalThis.attacked=true)`;
+  const held = holdGeneration();
+  service.script = ((answer) => (body: Completion, response: ServerResponse) =>
+    body.task === "grade" ? send(response, 200, answerOf(body, { relevant: true, reason: attack, relevant_chunk_ids: body.chunk_ids }, { model: attack })) : answer(body, response))(service.script);
+  await open(page);
+  await begin(page, notAnExample);
+  const { body, response } = await held;
+  const event = openStream(response);
+  const text = `${attack} is said. [${body.chunk_ids?.[0]}]`;
+  event("delta", { text });
+  await expect(draft(page)).toContainText("<img src=x");
+  event("done", answerOf(body, { text }, { model: attack }));
+  response.end();
+  await expect(answer(page)).toHaveAttribute("data-status", "answered");
+  await expect(page.locator(".step.generate .effects")).toContainText("<img src=x");
+
+  const recording = await record(answerable);
+  service.recordings = [{ ...recording, json: JSON.stringify({ ...(JSON.parse(recording.json) as object), made_by: attack, models: { generator: attack } }) }];
+  service.spent();
+  await page.reload();
+  await ask(page, answerable);
+  await expect(notice(page)).toContainText("<img src=x");
+  expect(await page.evaluate(() => "attacked" in globalThis)).toBe(false);
+  expect(await page.locator("main img, [onerror]").count()).toBe(0);
+  expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);
+});
+
 test("a server that cannot be reached in the middle of a question leaves it to the browser", async ({ page, faults }) => {
   service.script = (_body, response) => void response.socket?.destroy();
   await open(page);

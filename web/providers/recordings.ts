@@ -2,6 +2,7 @@
 
 import type { Trace } from "../engine/trace.ts";
 import { memberOf, textOf } from "./provider.ts";
+import { showsAsTrace } from "./trace-shape.ts";
 
 export interface Recording {
   id: string;
@@ -71,8 +72,7 @@ export function recordedRun(file: string): RecordedRun | null {
   const recording = recordingOf(body);
   const trace = memberOf(body, "trace");
   const status = memberOf(trace, "status");
-  const complete = memberOf(body, "kind") === "recording" && memberOf(trace, "kind") === "trace" && (status === "answered" || status === "refused") &&
-    Array.isArray(memberOf(trace, "steps")) && Array.isArray(memberOf(trace, "citations")) && typeof memberOf(trace, "answer") === "string";
+  const complete = memberOf(body, "kind") === "recording" && (status === "answered" || status === "refused") && showsAsTrace(trace);
   const json = complete ? memberText(file, "trace") : null;
   return recording && json !== null ? { recording, trace: trace as Trace, json } : null;
 }

@@ -37,7 +37,11 @@ test("a list of anything is read as far as it holds recordings", () => {
   assert.deepEqual(read, [{ id: "b", question: "q", aliases: ["x"], recordedAt: "", madeBy: "", models: { generator: "m" }, indexDigest: "" }]);
 });
 
-const trace = '{"kind": "trace", "status": "answered", "answer": "a}\\"{,", "ms": 1.0, "steps": [], "citations": [{"a": [1, 2]}]}';
+const step = '{"n": 1, "node": "retrieve", "started_ms": 0, "ms": 1.0, "effects": [], "data": {"query": "q", "candidates": [], "retrieved_ids": []}}';
+const trace = `{"kind": "trace", "id": "run-1", "question": "q", "status": "answered", "answer": "a}\\"{,", "config": {"retrieval_mode": "hybrid", "use_reranker": true},
+  "engine": {"version": "1", "target": "t"}, "index_digest": "a", "corpus_revision": "r", "models": {"embedder": null}, "started_at": "", "steps": [${step}],
+  "citations": [{"chunk_id": "a#000", "title": "", "url": "", "start": 0, "end": 1}], "totals": {"ms": 1.0, "steps": 1, "rewrites": 0, "tokens": {"in": 0, "out": 0}, "cost_usd": null},
+  "stages": {"lexical": "used", "dense": "", "rerank": ""}}`;
 const file = (member: string): string => `{"kind":"recording","schema":1,"id":"memory","question":"q \\"trace\\": {","note":{"trace":{}},"trace" : ${member} ,"made_by":"x"}`;
 
 test("a recorded trace is kept byte for byte, numbers included", () => {
@@ -50,6 +54,9 @@ test("a file that is cut, no recording, or whose run did not end well is none", 
   assert.equal(recordedRun(file(trace).slice(0, -1)), null);
   assert.equal(recordedRun(file(trace).replace('"recording"', '"trace"')), null);
   assert.equal(recordedRun(file(trace.replace("answered", "failed"))), null);
-  assert.equal(recordedRun(file(trace.replace('"steps": []', '"steps": {}'))), null);
+  for (const [from, to] of [['"steps": [', '"steps": [null, '], ['"candidates": []', '"candidates": [{"id": "a#000"}]'], ['"retrieve"', '"toString"'], ['"lexical": "used"', '"lexical": 7'], ['"start": 0', '"start": "0"']] as const) {
+    assert.notEqual(trace.replace(from, to), trace);
+    assert.equal(recordedRun(file(trace.replace(from, to))), null, to);
+  }
   assert.equal(recordedRun("null"), null);
 });
