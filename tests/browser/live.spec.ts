@@ -584,7 +584,7 @@ test("the browser's own model is downloaded on request, with its progress, and a
           await new Promise<void>((resolve) => (scope.finishDownload = resolve));
           state = "available";
         }
-        const ids = (text: string): string[] => [...text.matchAll(/<passage id="([^"]+)">/g)].map((match) => match[1]!);
+        const ids = (text: string): string[] => [...text.matchAll(/<passage id="([^"]+)"/g)].map((match) => match[1]!);
         return {
           prompt: async (text: string) => JSON.stringify({ relevant: true, reason: "It says so.", relevant_chunk_ids: ids(text).slice(0, 1) }),
           promptStreaming: (text: string) => new ReadableStream({

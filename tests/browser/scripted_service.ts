@@ -195,7 +195,7 @@ export class ScriptedEndpoint {
       send(response, this.status === 200 ? 404 : this.status, { error: { message: `no: ${request.headers.authorization}` } });
       return;
     }
-    const ids = [...(body.messages.at(-1)?.content ?? "").matchAll(/<passage id="([^"]+)">/g)].map((match) => match[1]!);
+    const ids = [...(body.messages.at(-1)?.content ?? "").matchAll(/<passage id="([^"]+)"/g)].map((match) => match[1]!);
     if (!body.stream) {
       const content = JSON.stringify(valueOf({ task: "grade", question: "", chunk_ids: ids }));
       send(response, 200, { model: "tiny", choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }], usage: { prompt_tokens: 700, completion_tokens: 30 } });

@@ -32,7 +32,8 @@ function notLive(situation: Situation): string {
   switch (service.state) {
     case "recorded":
     case "busy":
-      return "Live answers are used up for now.";
+      // Without a time to come back it may be more than a spent quota: a server without a key, or one whose model host is down.
+      return service.until ? "Live answers are used up for now." : "This site gives no live answers now.";
     case "unreachable":
       return "The server that answers live cannot be reached.";
     case "none":

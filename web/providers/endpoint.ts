@@ -3,7 +3,7 @@
 
 import type { EffectResult } from "../engine/boundary.ts";
 import { Deadline } from "./deadline.ts";
-import type { Prompts } from "./prompts.ts";
+import type { Prompt, Prompts } from "./prompts.ts";
 import { countOf, failureOf, memberOf, ProviderFailure, textOf, type Context, type Provider, type Task } from "./provider.ts";
 import { SseParser } from "./sse.ts";
 
@@ -92,9 +92,7 @@ export class EndpointProvider implements Provider {
         body: JSON.stringify({
           model: this.#endpoint.model.trim(),
           messages: prompt.messages,
-          temperature: 0,
-          max_tokens: prompt.maxTokens,
-          ...(prompt.schema ? { response_format: { type: "json_schema", json_schema: { name: task.task, strict: true, schema: prompt.schema } } } : {}),
+          ...parametersOf(new URL(address).hostname, this.#endpoint.model.trim(), task.task, prompt),
           ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
         }),
         signal: deadline.signal,
@@ -120,6 +118,21 @@ export class EndpointProvider implements Provider {
       deadline.end();
     }
   }
+}
+
+/** What is beside the messages: Groq's API and OpenAI's reasoning models each name and allow other things than the rest. */
+export function parametersOf(host: string, model: string, task: Task["task"], { schema, maxTokens }: Prompt): Record<string, unknown> {
+  const groq = /(^|\.)groq\.com$/.test(host);
+  const gptOss = model.includes("gpt-oss");
+  const reasoning = !groq && /^(o1|o3|o4|gpt-5)/.test(model);
+  const strict = !groq || gptOss;
+  return {
+    [groq || reasoning ? "max_completion_tokens" : "max_tokens"]: maxTokens,
+    ...(reasoning ? {} : { temperature: 0 }),
+    ...(groq && gptOss ? { reasoning_effort: "low", include_reasoning: false } : {}),
+    ...(groq && model.includes("qwen3") ? { reasoning_format: "hidden" } : {}),
+    ...(schema ? { response_format: strict ? { type: "json_schema", json_schema: { name: task, strict: true, schema } } : { type: "json_object" } } : {}),
+  };
 }
 
 interface Reply {

@@ -38,8 +38,13 @@ export interface TaskFile {
 /** Room for a reply, with what a thinking model spends before it; the proxy's defaults. */
 const maxTokens: Record<TaskName, number> = { grade: 512, rewrite: 256, generate: 1024 };
 
-/** Data must not close the element that it stands in. */
-const enclosed = (text: string): string => text.replace(/<(?=\/?(?:question|passage|query|reason)\b)/gi, "<\\");
+/**
+ * Data made safe to stand between the prompt's tags: it can neither close them nor open one, nor write the marks by which
+ * chat templates part roles. The native program's prompts escape the same (proxy/tasks).
+ */
+const asData = (text: string): string =>
+  text.replace(/<(?=[ \t\r\n/]*(?:passage|question|query|reason|start_of_turn|end_of_turn|think|bos>|eos>)|[|\uFF5C])/gi, "&lt;");
+const asAttribute = (text: string): string => asData(text).replace(/"/g, "&quot;").replace(/[\x00-\x1F]/g, " ");
 
 export class Prompts {
   readonly #file: TaskFile;
@@ -55,19 +60,22 @@ export class Prompts {
     const passages = task.chunk_ids.map((id, i) => {
       const chunk = chunks[i];
       if (!chunk) throw new ProviderFailure("refused", `This index has no passage ${id}.`);
-      const path = [chunk.title, chunk.heading_path].filter(Boolean).join(" > ");
-      return `<passage id="${id.replace(/"/g, "")}">\n${enclosed(path)}\n\n${enclosed(chunk.text)}\n</passage>`;
+      const heading = chunk.heading_path ? ` heading="${asAttribute(chunk.heading_path)}"` : "";
+      return `<passage id="${asAttribute(id)}" title="${asAttribute(chunk.title)}"${heading}>\n${asData(chunk.text)}\n</passage>`;
     });
     const data: Record<string, string> = {
-      question: enclosed(task.question),
+      question: asData(task.question),
       passages: passages.join("\n\n"),
-      failed_query: enclosed(task.failed_query),
-      reason: enclosed(task.reason),
+      failed_query: asData(task.failed_query),
+      reason: asData(task.reason),
     };
     const filled = user.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => data[name] ?? whole);
-    const repair = task.repair ? `\n\nThe reply before this one could not be used: ${task.repair}. Reply again, as asked above.` : "";
+    const messages: Message[] = [{ role: "system", content: system }, { role: "user", content: filled }];
+    if (task.repair) {
+      messages.push({ role: "user", content: `Your last reply could not be read: ${asData(task.repair)}\nReply again, briefly, with the JSON object alone.` });
+    }
     return {
-      messages: [{ role: "system", content: system }, { role: "user", content: filled + repair }],
+      messages,
       schema: task.task === "generate" ? null : schema,
       maxTokens: maxTokens[task.task],
     };

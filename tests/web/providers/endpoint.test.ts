@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completionsAddress, endpointProblem, loadEndpoint, noEndpoint, saveEndpoint } from "../../../web/providers/endpoint.ts";
+import { completionsAddress, endpointProblem, loadEndpoint, noEndpoint, parametersOf, saveEndpoint } from "../../../web/providers/endpoint.ts";
 
 class MemoryStorage {
   readonly items = new Map<string, string>();
@@ -27,6 +27,19 @@ test("what is missing for an endpoint is said", () => {
   assert.match(endpointProblem({ ...noEndpoint, url: "http://host.example" }), /https/);
   assert.match(endpointProblem({ ...noEndpoint, url: "https://host.example" }), /no model/);
   assert.equal(endpointProblem({ ...noEndpoint, url: "https://host.example", model: "m" }), "");
+});
+
+test("each kind of endpoint is sent the parameters that it takes", () => {
+  const schema = { type: "object" };
+  const prompt = { messages: [], schema, maxTokens: 9 };
+  const strict = { type: "json_schema", json_schema: { name: "grade", strict: true, schema } };
+  assert.deepEqual(parametersOf("localhost", "tiny", "grade", prompt), { max_tokens: 9, temperature: 0, response_format: strict });
+  assert.deepEqual(parametersOf("api.groq.com", "openai/gpt-oss-20b", "grade", prompt), {
+    max_completion_tokens: 9, temperature: 0, reasoning_effort: "low", include_reasoning: false, response_format: strict,
+  });
+  assert.deepEqual(parametersOf("api.groq.com", "llama-3.1-8b-instant", "grade", prompt), { max_completion_tokens: 9, temperature: 0, response_format: { type: "json_object" } });
+  assert.deepEqual(parametersOf("api.openai.com", "gpt-5-mini", "generate", { ...prompt, schema: null }), { max_completion_tokens: 9 });
+  assert.deepEqual(parametersOf("groq.com.evil.example", "tiny", "generate", { ...prompt, schema: null }), { max_tokens: 9, temperature: 0 });
 });
 
 test("the key is stored only where the visitor asked for it", () => {
