@@ -77,7 +77,7 @@ test("a live answer comes from the server, which is sent the question and passag
   await expect(answer(page).locator(".cite")).toHaveCount(2);
   await expect(notice(page)).toHaveCount(0);
   await expect(draft(page)).toHaveCount(0);
-  await expect(who(page)).toHaveText(/^Live$/);
+  await expect(who(page)).toContainText(/^Live – your next question is sent to 127/);
 
   const digest = service.asked[0]?.index_digest;
   expect(digest).toMatch(/^[a-z0-9]+:?[0-9a-f]{16,}$/);

@@ -48,7 +48,13 @@ const hostOf = (url: string): string => {
 export function whoView(state: Readonly<State>): Child[] {
   const { run } = state;
   const shown = run && state.typed.trim() === state.asked ? run : null;
-  if (shown?.by) return [named(shown.by, state), shown.state === "running" ? ` – ${sent(shown.by, state)}` : ""];
+  if (shown?.by && shown.state === "running") return [named(shown.by, state), ` – ${sent(shown.by, state)}`];
+  if (shown?.by) {
+    // The next question may go another way than this one did: that is said before it is asked, too.
+    const next = choose("", situationOf(state));
+    const leaves = next.who === "live" || next.who === "own";
+    return [named(shown.by, state), leaves && h("span", { class: "reason" }, ` – ${sent(next, state, "your next question")}`)];
+  }
   if (state.service.state === "unknown" && state.settings.answers === "automatic") return ["Finding out who answers …"];
   const next = choose(state.typed || state.asked, situationOf(state));
   const back = next.why && comingTime(next.until);
@@ -67,16 +73,16 @@ function named(choice: Choice, state: Readonly<State>): Child {
 }
 
 /** What leaves the browser, and to whom. */
-function sent(choice: Choice, state: Readonly<State>): string {
+function sent(choice: Choice, state: Readonly<State>, question = "your question"): string {
   switch (choice.who) {
     case "live":
-      return `your question is sent to ${window.location.host}, and from there to its language model`;
+      return `${question} is sent to ${window.location.host}, and from there to its language model`;
     case "own":
-      return `your question and the passages found are sent to ${hostOf(state.endpoint.url)}`;
+      return `${question} and the passages found are sent to ${hostOf(state.endpoint.url)}`;
     case "recorded":
-      return "your question is not sent anywhere; the recorded run comes from this site";
+      return `${question} is not sent anywhere; the recorded run comes from this site`;
     case "browser":
     case "built-in":
-      return "your question is not sent anywhere";
+      return `${question} is not sent anywhere`;
   }
 }
