@@ -128,14 +128,20 @@ struct Completions::Implementation {
   std::uint64_t last_ticket = 0;
 
   // --- waiting ------------------------------------------------------------------------------------------------------
+  //
+  // GCC 12 destroys some temporaries of an expression with co_await or co_return twice: what these are given is named
+  // first, throughout.
+
+  template <class Value>
+  using StoreJob = std::function<Result<Value>(Store&)>;
 
   /// What `job` gives, on the store's thread.
-  template <class Value, class Job>
-  net::awaitable<Result<Value>> on_store(Job job) {
+  template <class Value>
+  net::awaitable<Result<Value>> on_store(const StoreJob<Value>& job) {
     return net::async_initiate<const net::use_awaitable_t<>&, void(Result<Value>)>(
-        [this, job = std::move(job)](auto handler) mutable {
+        [this, job](auto handler) {
           auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-          owner.store_.post([executor = owner.executor_, shared, job = std::move(job)](Store& store) mutable {
+          owner.store_.post([executor = owner.executor_, shared, job](Store& store) {
             Result<Value> result = job(store);
             const bool worked = result.has_value() || result.error().code != ErrorCode::io;
             net::post(executor, [shared, result = std::move(result)]() mutable { (*shared)(std::move(result)); });
@@ -221,167 +227,210 @@ struct Completions::Implementation {
   // --- one task -----------------------------------------------------------------------------------------------------
 
   net::awaitable<TaskOutcome> complete(std::shared_ptr<Flight> flight) {
-    const std::string& model = flight->request.model;
-    auto cached = co_await on_store<std::optional<std::string>>([key = flight->key](Store& store) { return store.cached(key, wall_clock()); });
-    if (!cached) co_return busy("the quota's ledger can't be read or written", wall_clock() + soon);
-    if (*cached) {
-      if (auto done = from_cache(**cached)) {
-        done->prompt_version = flight->call.prompt_version;
-        co_return *done;
-      }
-    }
-    const ModelLimits& limits = owner.settings_.limits;
+    TaskOutcome outcome;
+    const StoreJob<std::optional<std::string>> look_up = [key = flight->key](Store& store) { return store.cached(key, wall_clock()); };
+    const auto cached = co_await on_store(look_up);
     const std::uint64_t most = flight->call.prompt_tokens + owner.settings_.max_tokens(flight->request.task.task);
-    if (owner.client_ == nullptr) co_return busy(owner.why_no_client_, std::nullopt);
-    if (most > limits.tokens_per_minute || most > limits.tokens_per_day) {
-      if (limits.tokens_per_minute == 0 || limits.tokens_per_day == 0) co_return busy("the quota is none", std::nullopt);
-      co_return NotCompleted{{413, "context_too_large", "the question and its passages need up to " + std::to_string(most) + " tokens, and " + model +
-                                                            " may take " + std::to_string(std::min(limits.tokens_per_minute, limits.tokens_per_day)) +
-                                                            ": send fewer or shorter passages"},
-                             std::nullopt, 0};
-    }
-    switch (co_await admission(flight)) {
-      case Admission::admitted: break;
-      case Admission::full: co_return busy("too many questions wait already", wall_clock() + soon);
-      case Admission::late: co_return busy("no model was free in time", wall_clock() + soon);
-    }
+    if (known(*flight, cached, most, outcome)) co_return outcome;
+    const Admission admitted = co_await admission(flight);
+    if (admitted == Admission::full) outcome = busy("too many questions wait already", wall_clock() + soon);
+    if (admitted == Admission::late) outcome = busy("no model was free in time", wall_clock() + soon);
+    if (admitted != Admission::admitted) co_return outcome;
     flight->interrupt = nullptr;
-    TaskOutcome outcome = co_await call_until_sound(flight, most);
+    outcome = co_await call_until_sound(flight, most);
     queue.release();
     co_return outcome;
   }
 
+  /// Whether a task is answered without a call: from the cache, or because no call can be made.
+  bool known(const Flight& flight, const Result<std::optional<std::string>>& cached, std::uint64_t most, TaskOutcome& outcome) const {
+    if (!cached) {
+      outcome = ledger_broken();
+      return true;
+    }
+    if (*cached) {
+      if (auto done = from_cache(**cached)) {
+        done->prompt_version = flight.call.prompt_version;
+        outcome = std::move(*done);
+        return true;
+      }
+    }
+    if (owner.client_ == nullptr) {
+      outcome = busy(owner.why_no_client_, std::nullopt);
+      return true;
+    }
+    const ModelLimits& limits = owner.settings_.limits;
+    const std::uint64_t least_window = std::min(limits.tokens_per_minute, limits.tokens_per_day);
+    if (most <= least_window) return false;
+    if (least_window == 0) {
+      outcome = busy("the quota is none", std::nullopt);
+    } else {
+      outcome = NotCompleted{{413, "context_too_large",
+                              "the question and its passages need up to " + std::to_string(most) + " tokens, and " + flight.request.model + " may take " +
+                                  std::to_string(least_window) + ": send fewer or shorter passages"},
+                             std::nullopt, 0};
+    }
+    return true;
+  }
+
   /// The call, and for a reply that can't be read one more that says what was wrong with it.
   net::awaitable<TaskOutcome> call_until_sound(std::shared_ptr<Flight> flight, std::uint64_t most) {
+    TaskOutcome outcome;
     for (bool repaired = false;; repaired = true) {
-      TaskOutcome outcome = co_await call_with_retries(flight, most);
-      auto* done = std::get_if<Completed>(&outcome);
+      outcome = co_await call_with_retries(flight, most);
+      const auto* done = std::get_if<Completed>(&outcome);
       if (done == nullptr) co_return outcome;
       const auto wrong = fault(flight->request.task.task, done->text);
       if (!wrong) {
         if (done->finish == "stop") {
-          (void)co_await on_store<std::monostate>([key = flight->key, value = to_cache(*done)](Store& store) -> Result<std::monostate> {
-            if (auto kept = store.cache(key, value, wall_clock()); !kept) return tl::unexpected(kept.error());
-            return std::monostate{};
-          });
+          const StoreJob<std::monostate> keep = [key = flight->key, value = to_cache(*done)](Store& store) { return done_or(store.cache(key, value, wall_clock())); };
+          (void)co_await on_store(keep);
         }
         co_return outcome;
       }
-      const bool has_schema = flight->request.task.task != agent::Task::generate;
-      if (repaired || !has_schema || done->finish == "length" || flight->abandoned) {
-        co_return NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
+      if (repaired || !prepare_repair(*flight, *done, *wrong, most)) {
+        outcome = NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
+        co_return outcome;
       }
-      agent::CompleteRequest again = flight->request.task;
-      again.repair = *wrong;
-      auto call = task_call(again, owner.index_, flight->request.model, owner.settings_.max_tokens(again.task), flight->request.stream, Dialect::groq);
-      if (!call) co_return NotCompleted{{502, "upstream_invalid", call.error().message}, std::nullopt, done->upstream_status};
-      flight->call.body = std::move(call->body);
-      most = call->prompt_tokens + owner.settings_.max_tokens(again.task);
     }
   }
+
+  /// Makes the call that asks again; false where asking again makes no sense.
+  bool prepare_repair(Flight& flight, const Completed& done, const std::string& wrong, std::uint64_t& most) const {
+    const agent::Task task = flight.request.task.task;
+    if (task == agent::Task::generate || done.finish == "length" || flight.abandoned) return false;
+    agent::CompleteRequest again = flight.request.task;
+    again.repair = wrong;
+    auto call = task_call(again, owner.index_, flight.request.model, owner.settings_.max_tokens(task), flight.request.stream, owner.dialect_);
+    if (!call) return false;
+    flight.call.body = std::move(call->body);
+    most = call->prompt_tokens + owner.settings_.max_tokens(task);
+    return true;
+  }
+
+  /// What is to be done after a call.
+  struct Next {
+    std::optional<TaskOutcome> outcome;  ///< the end
+    Millis wait = 0;                     ///< or another call after this
+  };
 
   net::awaitable<TaskOutcome> call_with_retries(std::shared_ptr<Flight> flight, std::uint64_t most) {
-    const std::string& model = flight->request.model;
+    const std::string model = flight->request.model;
+    TaskOutcome outcome;
     Millis backoff = first_backoff;
     for (int attempt = 1;; ++attempt) {
-      if (flight->abandoned) co_return busy("nobody waits any more", std::nullopt);
-      auto reserved = co_await on_store<std::variant<ReservationId, Denied>>(
-          [model, most, limits = owner.settings_.limits](Store& store) { return store.reserve(model, most, limits, wall_clock()); });
-      if (!reserved) co_return busy("the quota's ledger can't be read or written", wall_clock() + soon);
+      const StoreJob<std::variant<ReservationId, Denied>> reserve = [model, most, limits = owner.settings_.limits](Store& store) {
+        return store.reserve(model, most, limits, wall_clock());
+      };
+      const auto reserved = co_await on_store(reserve);
+      if (!reserved) {
+        outcome = ledger_broken();
+        co_return outcome;
+      }
       if (const auto* denied = std::get_if<Denied>(&*reserved)) {
-        co_return busy("the " + std::string(name(denied->window)) + " for " + model + " are spent", denied->until);
+        outcome = busy("the " + std::string(name(denied->window)) + " for " + model + " are spent", denied->until);
+        co_return outcome;
       }
       const auto id = std::get<ReservationId>(*reserved);
+      ChatReply reply;
       if (flight->abandoned) {
-        (void)co_await settle(id, nullptr, false);
-        co_return busy("nobody waits any more", std::nullopt);
+        reply.outcome = Outcome::unavailable;  // nothing was sent: nothing is charged
+      } else {
+        reply = co_await chat(flight);
+        count(model, reply);
       }
-      const ChatReply reply = co_await chat(flight);
-      count(model, reply);
-      const bool charged = reply.outcome == Outcome::answered || reply.outcome == Outcome::invalid || reply.outcome == Outcome::timed_out ||
-                           reply.outcome == Outcome::cancelled;
-      const Tokens used{reply.tokens_in.value_or(0), reply.tokens_out.value_or(0)};
-      const bool sound_usage = reply.outcome == Outcome::answered && reply.tokens_in && reply.tokens_out;
-      (void)co_await settle(id, sound_usage ? &used : nullptr, charged);
+      const StoreJob<std::monostate> settlement = settle(id, reply);
+      (void)co_await on_store(settlement);
       const Millis now = wall_clock();
-      const Millis paused = co_await heed(model, reply, now);
-
-      if (reply.outcome != Outcome::unavailable && reply.outcome != Outcome::timed_out) owner.down_until_ = 0;
-      switch (reply.outcome) {
-        case Outcome::answered: {
-          Completed done;
-          done.text = reply.text;
-          done.model = model;
-          done.prompt_version = flight->call.prompt_version;
-          done.tokens = used;
-          done.ms = static_cast<double>(reply.took.count());
-          done.finish = reply.finish;
-          done.upstream_status = reply.status;
-          co_return done;
-        }
-        case Outcome::too_large:
-          co_return NotCompleted{{413, "context_too_large", "the model's host takes no request of this size: send fewer or shorter passages"}, std::nullopt, reply.status};
-        case Outcome::refused_us:
-          co_return NotCompleted{{502, "upstream_invalid", "the model's host refused the call: " + reply.why}, std::nullopt, reply.status};
-        case Outcome::invalid:
-          co_return NotCompleted{{502, "upstream_invalid", "the model's host sent no usable answer: " + reply.why}, std::nullopt, reply.status};
-        case Outcome::cancelled: co_return busy("nobody waits any more", std::nullopt, reply.status);
-        case Outcome::timed_out:
-          owner.down_until_ = now + down_for;
-          co_return busy("the model did not answer in time", now + down_for, reply.status);
-        case Outcome::limited: {
-          const bool of_day = reply.limit == UpstreamLimit::requests_day || reply.limit == UpstreamLimit::tokens_day;
-          const Millis wait = std::max<Millis>(paused - now, 0);
-          if (of_day || attempt == most_calls || wait + first_backoff > left(*flight)) {
-            co_return busy("the quota that the model's host grants is spent", std::max(paused, now + first_backoff), reply.status);
-          }
-          co_await sleep(flight, wait + jittered(first_backoff));
-          break;
-        }
-        case Outcome::unavailable: {
-          if (attempt == most_calls || backoff > left(*flight)) {
-            owner.down_until_ = now + down_for;
-            co_return busy("the model's host can't be reached", now + down_for, reply.status);
-          }
-          const Millis asked = reply.rate_limits.retry_after ? static_cast<Millis>(reply.rate_limits.retry_after->count()) : 0;
-          if (asked > left(*flight)) co_return busy("the model's host asks to wait", now + asked, reply.status);
-          co_await sleep(flight, std::max(asked, jittered(backoff)));
-          backoff *= 2;
-          break;
-        }
+      const Millis paused = pause_until(reply, now);
+      if (paused > now) {
+        const StoreJob<std::monostate> pause = [model, paused](Store& store) { return done_or(store.pause(model, paused)); };
+        (void)co_await on_store(pause);
       }
+      const Next next = after(*flight, reply, attempt, now, paused, backoff);
+      if (next.outcome) {
+        outcome = *next.outcome;
+        co_return outcome;
+      }
+      backoff *= 2;
+      co_await sleep(flight, next.wait);
     }
   }
 
-  net::awaitable<Result<std::monostate>> settle(ReservationId id, const Tokens* used, bool charged) {
-    return on_store<std::monostate>([id, used = used ? std::optional(*used) : std::nullopt, charged](Store& store) -> Result<std::monostate> {
-      const auto settled = used ? store.settle(id, *used) : charged ? store.settle_in_full(id) : store.release(id);
-      if (!settled) return tl::unexpected(settled.error());
-      return std::monostate{};
-    });
+  static NotCompleted ledger_broken() { return busy("the quota's ledger can't be read or written", wall_clock() + soon); }
+
+  static Result<std::monostate> done_or(const Result<void>& result) {
+    if (!result) return tl::unexpected(result.error());
+    return std::monostate{};
   }
 
-  /// Pauses the model where the answer says that nothing remains; returns until when, or 0.
-  net::awaitable<Millis> heed(const std::string& model, const ChatReply& reply, Millis now) {
+  /// What a call is charged: its usage where that is sound, its reservation where nobody knows, nothing where it was
+  /// refused or never went out.
+  static StoreJob<std::monostate> settle(ReservationId id, const ChatReply& reply) {
+    if (reply.outcome == Outcome::answered && reply.tokens_in && reply.tokens_out) {
+      return [id, used = Tokens{*reply.tokens_in, *reply.tokens_out}](Store& store) { return done_or(store.settle(id, used)); };
+    }
+    const bool charged = reply.outcome == Outcome::answered || reply.outcome == Outcome::invalid || reply.outcome == Outcome::timed_out ||
+                         reply.outcome == Outcome::cancelled;
+    if (charged) return [id](Store& store) { return done_or(store.settle_in_full(id)); };
+    return [id](Store& store) { return done_or(store.release(id)); };
+  }
+
+  static bool of_day(const ChatReply& reply) {
+    return reply.limit == UpstreamLimit::requests_day || reply.limit == UpstreamLimit::tokens_day;
+  }
+
+  /// Until when an answer says that nothing remains of the model; 0 where it says nothing of it.
+  static Millis pause_until(const ChatReply& reply, Millis now) {
+    constexpr Millis minute = 60'000;
     const RateLimits& said = reply.rate_limits;
     Millis until = 0;
     const auto grow = [&](const std::optional<std::chrono::milliseconds>& span, Millis otherwise) {
       until = std::max(until, now + (span ? static_cast<Millis>(span->count()) : otherwise));
     };
-    constexpr Millis minute = 60'000;
     if (said.remaining_requests && *said.remaining_requests == 0) grow(said.reset_requests, minute);
     if (said.remaining_tokens && *said.remaining_tokens == 0) grow(said.reset_tokens, minute);
-    if (reply.outcome == Outcome::limited) {
-      const bool of_day = reply.limit == UpstreamLimit::requests_day || reply.limit == UpstreamLimit::tokens_day;
-      grow(said.retry_after, of_day ? minute : first_backoff);
+    if (reply.outcome == Outcome::limited) grow(said.retry_after, of_day(reply) ? minute : first_backoff);
+    return until;
+  }
+
+  Next after(const Flight& flight, const ChatReply& reply, int attempt, Millis now, Millis paused, Millis backoff) {
+    if (flight.abandoned) return {busy("nobody waits any more", std::nullopt, reply.status)};
+    if (reply.outcome != Outcome::unavailable && reply.outcome != Outcome::timed_out) owner.down_until_ = 0;
+    const auto down = [&](std::string message) -> Next {
+      owner.down_until_ = now + down_for;
+      return {busy(std::move(message), now + down_for, reply.status)};
+    };
+    switch (reply.outcome) {
+      case Outcome::answered: {
+        Completed done;
+        done.text = reply.text;
+        done.model = flight.request.model;
+        done.prompt_version = flight.call.prompt_version;
+        done.tokens = {reply.tokens_in.value_or(0), reply.tokens_out.value_or(0)};
+        done.ms = static_cast<double>(reply.took.count());
+        done.finish = reply.finish;
+        done.upstream_status = reply.status;
+        return {std::move(done)};
+      }
+      case Outcome::too_large:
+        return {NotCompleted{{413, "context_too_large", "the model's host takes no request of this size: send fewer or shorter passages"}, std::nullopt, reply.status}};
+      case Outcome::refused_us: return {NotCompleted{{502, "upstream_invalid", "the model's host refused the call: " + reply.why}, std::nullopt, reply.status}};
+      case Outcome::invalid: return {NotCompleted{{502, "upstream_invalid", "the model's host sent no usable answer: " + reply.why}, std::nullopt, reply.status}};
+      case Outcome::cancelled: return {busy("nobody waits any more", std::nullopt, reply.status)};
+      case Outcome::timed_out: return down("the model did not answer in time");
+      case Outcome::limited: {
+        const Millis wait = std::max<Millis>(paused - now, 0);
+        if (of_day(reply) || attempt == most_calls || wait + first_backoff > left(flight)) {
+          return {busy("the quota that the model's host grants is spent", std::max(paused, now + first_backoff), reply.status)};
+        }
+        return {std::nullopt, wait + jittered(first_backoff)};
+      }
+      case Outcome::unavailable: break;
     }
-    if (until > now) {
-      (void)co_await on_store<std::monostate>([model, until](Store& store) -> Result<std::monostate> {
-        if (auto paused = store.pause(model, until); !paused) return tl::unexpected(paused.error());
-        return std::monostate{};
-      });
-    }
-    co_return until;
+    const Millis asked = reply.rate_limits.retry_after ? static_cast<Millis>(reply.rate_limits.retry_after->count()) : 0;
+    if (attempt == most_calls || std::max(asked, backoff) > left(flight)) return down("the model's host can't be reached");
+    return {std::nullopt, std::max(asked, jittered(backoff))};
   }
 
   void count(const std::string& model, const ChatReply& reply) {
@@ -415,7 +464,7 @@ struct Completions::Implementation {
   }
 
   void join(TaskRequest request, Listener listener, std::uint64_t ticket) {
-    auto call = task_call(request.task, owner.index_, request.model, owner.settings_.max_tokens(request.task.task), request.stream, Dialect::groq);
+    auto call = task_call(request.task, owner.index_, request.model, owner.settings_.max_tokens(request.task.task), request.stream, owner.dialect_);
     if (!call) {
       listener.done(NotCompleted{{400, "unknown_chunk", call.error().message}, std::nullopt, 0});
       return;
@@ -428,7 +477,7 @@ struct Completions::Implementation {
     }
     auto whole = call->body;
     if (request.stream) {
-      auto still = task_call(request.task, owner.index_, request.model, owner.settings_.max_tokens(request.task.task), false, Dialect::groq);
+      auto still = task_call(request.task, owner.index_, request.model, owner.settings_.max_tokens(request.task.task), false, owner.dialect_);
       if (still) whole = std::move(still->body);
     }
     key = text::digest(key + '\n' + whole);
@@ -473,13 +522,14 @@ struct Completions::Implementation {
 };
 
 Completions::Completions(net::any_io_executor executor, const index::Index& index, const ServiceSettings& settings, std::shared_ptr<ChatClient> client,
-                         StoreThread& store, std::string why_no_client)
+                         StoreThread& store, std::string why_no_client, Dialect dialect)
     : executor_(std::move(executor)),
       index_(index),
       settings_(settings),
       client_(std::move(client)),
       store_(store),
       why_no_client_(std::move(why_no_client)),
+      dialect_(dialect),
       implementation_(std::make_unique<Implementation>(*this)) {}
 
 Completions::~Completions() = default;

@@ -62,7 +62,7 @@ class Completions : public std::enable_shared_from_this<Completions> {
   /// `executor` runs one thing at a time (a strand); every callback runs on it. `client` may be null: there is no key, and
   /// every task is answered `busy`. `index`, `store` and `settings` must outlive it.
   Completions(boost::asio::any_io_executor executor, const index::Index& index, const ServiceSettings& settings, std::shared_ptr<ChatClient> client,
-              StoreThread& store, std::string why_no_client);
+              StoreThread& store, std::string why_no_client, Dialect dialect);
   ~Completions();
 
   /// Any thread. While the handle lives somebody waits; when the last handle of a call dies before its end, the call is
@@ -91,6 +91,7 @@ class Completions : public std::enable_shared_from_this<Completions> {
   std::shared_ptr<ChatClient> client_;
   StoreThread& store_;
   std::string why_no_client_;
+  Dialect dialect_;
   std::unique_ptr<Implementation> implementation_;
   std::atomic<Millis> down_until_{0};  ///< upstream failed lately
 

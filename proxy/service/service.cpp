@@ -106,7 +106,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     } else {
       why = "this server has no key for a model's host";
     }
-    completions_ = std::make_shared<Completions>(executor_, index(), settings(), std::move(client), *store_, std::move(why));
+    completions_ = std::make_shared<Completions>(executor_, index(), settings(), std::move(client), *store_, std::move(why), dialect_of(options_.upstream.url));
     pool_ = std::make_unique<net::thread_pool>(ask_threads);
 
     const auto weak = weak_from_this();

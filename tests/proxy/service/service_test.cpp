@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -18,9 +20,9 @@ namespace {
 using http::testing::Client;
 using http::testing::Reply;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* key_canary = "gsk_canary-7f3d9a51";
 constexpr const char* memory_question = "How do I limit the memory of a container?";
@@ -114,7 +116,7 @@ class ServiceTest : public http::testing::ServerTest {
     std::ofstream(folder_ / "recordings" / (id + ".json")) << recording.dump();
   }
 
-  testing::ScriptedUpstream upstream_;
+  proxy::testing::ScriptedUpstream upstream_;
   test::SmallIndex small_ = test::small_index();
   test::ScriptedHost host_;
   std::mutex host_mutex_;
@@ -328,8 +330,12 @@ TEST_F(ServiceTest, EachFaultOfTheUpstreamHasItsAnswerAndItsCharge) {
        }) {
     const auto reply = post("/api/complete", generate(fault.how));
     EXPECT_EQ(reply.status, fault.status) << fault.how << ": " << reply.body;
-    if (fault.status != 200) EXPECT_EQ(code(reply), fault.code) << fault.how;
-    if (fault.status == 503) EXPECT_FALSE(reply.field("retry-after").empty()) << fault.how;
+    if (fault.status != 200) {
+      EXPECT_EQ(code(reply), fault.code) << fault.how;
+    }
+    if (fault.status == 503) {
+      EXPECT_FALSE(reply.field("retry-after").empty()) << fault.how;
+    }
     calls += fault.calls;
     charged += fault.charged;
     EXPECT_EQ(upstream_.counts().calls, calls) << fault.how;
