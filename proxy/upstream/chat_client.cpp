@@ -397,6 +397,26 @@ class Call : public std::enable_shared_from_this<Call> {
     if (parser_->is_done()) on_complete();
   }
 
+  /// Hands on what is certain not to be the beginning of the key; false when the call has ended.
+  bool pass_on(std::string_view text, bool last) {
+    if (!call_.on_delta) return true;
+    unsaid_ += text;
+    const std::string& key = shared_->upstream.key;
+    std::size_t kept = 0;
+    if (!key.empty()) {
+      if (unsaid_.find(key) != std::string::npos) {
+        finish(Outcome::invalid, "the reply repeats the key");
+        return false;
+      }
+      kept = last ? 0 : std::min(unsaid_.size(), key.size() - 1);
+      while (kept > 0 && !key.starts_with(std::string_view(unsaid_).substr(unsaid_.size() - kept))) --kept;
+    }
+    const std::string said = unsaid_.substr(0, unsaid_.size() - kept);
+    unsaid_.erase(0, said.size());
+    if (!said.empty()) call_.on_delta(said);
+    return !finished_;  // it may have cancelled
+  }
+
   /// False when the call has ended meanwhile.
   bool take_events() {
     std::string bytes;
@@ -407,11 +427,7 @@ class Call : public std::enable_shared_from_this<Call> {
         finish(Outcome::invalid, text.error().message);
         return false;
       }
-      if (!text->empty() && call_.on_delta) {
-        call_.on_delta(*text);
-        if (finished_) return false;  // it cancelled
-      }
-      return true;
+      return text->empty() || pass_on(*text, false);
     });
     if (!finished_ && !fits) finish(Outcome::invalid, "an event of the stream is too long");
     if (finished_) return false;
@@ -433,6 +449,7 @@ class Call : public std::enable_shared_from_this<Call> {
       finish(Outcome::invalid, read.error().message);
       return;
     }
+    if (call_.stream && !pass_on({}, true)) return;
     reply_.text = std::move(read->text);
     reply_.model = harmless(read->model, shared_->upstream.key, shared_->upstream.key.size());
     reply_.finish = std::move(read->finish);
@@ -554,6 +571,7 @@ class Call : public std::enable_shared_from_this<Call> {
   bool reused_ = false;
   bool sent_ = false;       // the whole request
   bool finished_ = false;   // done was called, or is about to be
+  std::string unsaid_;  // of a stream: what may be the beginning of the key
   bool ended_ = false;      // the connection is given up as well
 
   std::array<char, read_bytes> chunk_;

@@ -93,6 +93,13 @@ class ServiceTest : public http::testing::ServerTest {
   }
   static std::string code(const Reply& reply) { return json::parse(reply.body)["error"]["code"]; }
 
+  /// The whole log: the server is gone afterwards.
+  std::string final_log() {
+    stop();
+    service_.reset();
+    server_.reset();
+    return log_text();
+  }
   /// Waits, with patience, until `holds`.
   static bool eventually(const std::function<bool()>& holds) {
     for (int i = 0; i < 1000; ++i) {
@@ -496,6 +503,7 @@ TEST_F(ServiceTest, AnswersAWholeRun) {
   EXPECT_TRUE(answer["recording"].is_null());
   EXPECT_EQ(answer["trace"]["question"], memory_question);
   EXPECT_EQ(answer["trace"]["config"]["provider"], "proxy");
+  ASSERT_EQ(answer["trace"]["status"], "answered") << answer["trace"].dump(2);
   EXPECT_THAT(answer["trace"]["models"]["generator"].get<std::string>(), HasSubstr("gpt-oss-120b"));
 }
 
@@ -561,8 +569,7 @@ TEST_F(ServiceTest, TheKeyAndTheQuestionShowNowhere) {
     seen += stream(generate(how, "A private question?"));
   }
   seen += service_->metrics() + get("/api/status").body;
-  stop();
-  const std::string log = log_text();
+  const std::string log = final_log();
   EXPECT_THAT(log, HasSubstr("\"event\":\"request\""));
   EXPECT_THAT(log, HasSubstr("\"upstream_status\":401"));
   EXPECT_THAT(seen + log, Not(HasSubstr("canary")));
@@ -573,8 +580,7 @@ TEST_F(ServiceTest, LogsQuestionsWhereTheOperatorAsksForIt) {
   settings_.log_questions = true;
   start();
   post("/api/complete", generate("", "A question to log?"));
-  stop();
-  EXPECT_THAT(log_text(), HasSubstr("A question to log?"));
+  EXPECT_THAT(final_log(), HasSubstr("A question to log?"));
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ TEST(ChatCompletion, IsInvalidWithoutAnAnswer) {
   EXPECT_FALSE(read_completion(with_choice(sound) + "{}")) << "more than one";
 }
 
+TEST(ChatCompletion, IsInvalidWhereItNestsWithoutEnd) {
+  EXPECT_FALSE(read_completion(with_choice(sound + "," + std::string(100, '[') + std::string(100, ']'))));
+  EXPECT_TRUE(read_completion(with_choice(sound + "," + std::string(10, '[') + std::string(10, ']'))));
+  EXPECT_TRUE(read_completion(with_choice(sound + ",\"\\\"" + std::string(100, '[') + "\""))) << "brackets in a text nest nothing";
+}
+
 TEST(ChatCompletion, HasNoUsageThatCannotBeTrue) {
   for (const auto* usage : {"null", "{}", "7", R"({"prompt_tokens":12})", R"({"prompt_tokens":-5,"completion_tokens":3})", R"({"prompt_tokens":"12","completion_tokens":3})",
                             R"({"prompt_tokens":12.0,"completion_tokens":3})", R"({"prompt_tokens":0,"completion_tokens":3})", R"({"prompt_tokens":12,"completion_tokens":0})",
