@@ -365,12 +365,10 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     TaskRequest request{task, model, false, client};
     auto handle = completions_->start(std::move(request), {nullptr, [promise](const TaskOutcome& outcome) { promise->set_value(outcome); }});
     constexpr std::chrono::milliseconds look_up{50};
-    while (future.wait_for(look_up) != std::future_status::ready) {
-      if (gone || stopping_) handle.reset();
-      if (!handle) break;
-    }
+    bool answered = false;
+    while (!answered && !gone && !stopping_) answered = future.wait_for(look_up) == std::future_status::ready;
     agent::EffectResult result;
-    if (!handle) {
+    if (!answered) {
       result.value = Error{ErrorCode::provider_failed, "the client left", {}, 0};
       return result;
     }
