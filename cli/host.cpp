@@ -36,6 +36,7 @@ agent::Time read_time() {
 struct Performer {
   models::ModelWorker* worker;
   const std::string& why_missing;
+  Llm* llm;
   agent::EffectResult result{};
 
   Error no_worker() const { return {ErrorCode::model_unavailable, why_missing, "models"}; }
@@ -70,8 +71,12 @@ struct Performer {
     result.model = worker->reranker().name;
   }
 
-  void operator()(const agent::CompleteRequest&) {
-    result.value = Error{ErrorCode::provider_failed, "this program has no LLM provider; use PROVIDER=extractive", "provider"};
+  void operator()(const agent::CompleteRequest& request) {
+    if (llm == nullptr) {
+      result.value = Error{ErrorCode::provider_failed, "PROVIDER=proxy is for the page; use PROVIDER=extractive or openai-compatible", "provider"};
+      return;
+    }
+    result = llm->complete(request);
   }
 
   void operator()(const agent::TimeRequest&) { result.value = read_time(); }
@@ -133,14 +138,14 @@ Result<models::ModelWorker*> Models::worker(const index::Index& index) {
 
 Result<Models::Available> Models::available(const index::Index& index) {
   auto started = worker(index);
-  if (started) return Available{*started, {}};
+  if (started) return Available{*started, {}, nullptr};
   if (started.error().code != ErrorCode::model_unavailable) return tl::unexpected(started.error());
-  return Available{nullptr, started.error().message};
+  return Available{nullptr, started.error().message, nullptr};
 }
 
 agent::EffectResult perform(const agent::Effect& effect, const Models::Available& models) {
   const auto start = SteadyClock::now();
-  Performer performer{models.worker, models.why_missing};
+  Performer performer{models.worker, models.why_missing, models.llm};
   std::visit(performer, effect.request);
   performer.result.ms = milliseconds_since(start);
   return std::move(performer.result);
@@ -161,7 +166,8 @@ Result<void> perform(agent::Agent& agent, const Models::Available& models, const
 }
 
 Result<void> perform(retrieval::Retrieval& retrieval, const Models::Available& models) {
-  const auto& [worker, why_missing] = models;
+  auto* worker = models.worker;
+  const std::string& why_missing = models.why_missing;
   if (const auto* tokens = retrieval.wanted_embedding()) {
     if (worker == nullptr) {
       retrieval.skip_embedding(why_missing);

@@ -1,4 +1,5 @@
-// The native host of the engine: performs the effects that a run asks for, with the model worker.
+// The native host of the engine: performs the effects that a run asks for, with the model worker and, where a provider is
+// set, with its language models.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/llm.hpp"
 #include "cli/settings.hpp"
 #include "proxy/models/model_worker.hpp"
 #include "wasm/agent/agent.hpp"
@@ -30,6 +32,7 @@ class Models {
   struct Available {
     models::ModelWorker* worker = nullptr;
     std::string why_missing;
+    Llm* llm = nullptr;  ///< completes the tasks of PROVIDER=openai-compatible
   };
   /// Fails where going on would hide a mistake: another model than the index's, a setting that is none.
   Result<Available> available(const index::Index& index);

@@ -7,7 +7,8 @@ std::filesystem::path distribution(const Settings& settings) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   for (auto folder = program.parent_path(); !error && folder != folder.root_path(); folder = folder.parent_path()) {
-    if (std::filesystem::is_directory(folder / "dist", error)) return folder / "dist";
+    std::error_code missing;  // is set where there is none, which ends nothing
+    if (std::filesystem::is_directory(folder / "dist", missing)) return folder / "dist";
   }
   return "dist";
 }

@@ -70,7 +70,15 @@ Result<void> Settings::set(std::string_view assignment) {
     return fail(ErrorCode::invalid_argument, fmt::format("expected NAME=VALUE, got \"{}\"", assignment), "--set");
   }
   const std::string name = upper(assignment.substr(0, equals));
-  const auto names = agent::option_names();
+  const auto agent_names = agent::option_names();
+  std::vector<std::string_view> names(agent_names.begin(), agent_names.end());
+  for (const auto& known : known_settings()) {
+    // Command lines are seen by everybody on a machine.
+    if (known.secret && known.name == name) {
+      return fail(ErrorCode::invalid_argument, fmt::format("a key is never an option: set the environment variable {0}, or {0}_FILE", name), "--set");
+    }
+    if (known.option) names.push_back(known.name);
+  }
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return fail(ErrorCode::invalid_argument, fmt::format("unknown setting \"{}\"; known are {}", name, fmt::join(names, ", ")), "--set");
   }
@@ -114,6 +122,14 @@ const std::vector<KnownSetting>& known_settings() {
       {"POLYGRAPH_WORKER", "the model worker's script", "dist/model-worker.mjs beside the program's checkout"},
       {"POLYGRAPH_NODE", "the Node.js program that runs the model worker", "node"},
       {"POLYGRAPH_THREADS", "threads of the model worker", "the number of cores"},
+      {.name = "OPENAI_BASE_URL", .meaning = "endpoint of PROVIDER=openai-compatible", .fallback = "https://api.openai.com/v1, or Groq's where only its key is set", .option = true},
+      {.name = "OPENAI_API_KEY", .meaning = "its key; not asked for on this machine", .fallback = "(not set)", .secret = true},
+      {"OPENAI_API_KEY_FILE", "a file that holds it", "(not set)"},
+      {.name = "GROQ_API_KEY", .meaning = "key of Groq's endpoint, and of the proxy", .fallback = "(not set)", .secret = true},
+      {"GROQ_API_KEY_FILE", "a file that holds it", "(not set)"},
+      {.name = "GENERATOR_MODEL", .meaning = "writes answers", .fallback = "openai/gpt-oss-120b at Groq", .option = true},
+      {.name = "GRADER_MODEL", .meaning = "grades passages", .fallback = "openai/gpt-oss-20b at Groq, GENERATOR_MODEL elsewhere", .option = true},
+      {.name = "REWRITER_MODEL", .meaning = "rewrites queries", .fallback = "openai/gpt-oss-20b at Groq, GENERATOR_MODEL elsewhere", .option = true},
   };
   return settings;
 }

@@ -23,7 +23,7 @@ class Settings {
   /// that is not NAME=value.
   static Result<Settings> load(const std::filesystem::path& env_file = ".env");
 
-  /// `name=value`, from an option. Fails with `invalid_argument`.
+  /// `name=value`, from an option: the agent's, and known settings that are no secret. Fails with `invalid_argument`.
   Result<void> set(std::string_view assignment);
 
   /// Empty value and source `default` where the name is not set anywhere.
@@ -43,7 +43,8 @@ class Settings {
 /// A setting that `config` lists beside the agent's.
 struct KnownSetting {
   std::string_view name, meaning, fallback;
-  bool secret = false;
+  bool secret = false;  ///< never printed, never an option
+  bool option = false;  ///< `--set` takes it beside the agent's
 };
 const std::vector<KnownSetting>& known_settings();
 

@@ -150,6 +150,15 @@ if (flags.models) {
 
 site.examples = await put("examples.json", await readFile(path.join(root, "assets/page/examples.json")));
 
+const asset = async (name) => readFile(must(path.join(root, "assets", name), "an asset"), "utf8");
+const prompts = {};
+for (const task of ["grade", "rewrite", "generate"]) {
+  const schema = task === "generate" ? null : JSON.parse(await asset(`prompts/${task}.schema.json`));
+  prompts[task] = { text: await asset(`prompts/${task}.md`), schema };
+}
+const { tokens, prices } = JSON.parse(await asset("prices.json"));
+site.tasks = await put("tasks.json", JSON.stringify({ prompts, prices: { tokens, prices } }));
+
 // ---- the page and the service worker
 
 const style = await build({ entryPoints: [path.join(root, "web/ask/ask.css")], bundle: true, write: false, minify: !flags.debug, logLevel: "warning" });
@@ -168,7 +177,7 @@ const manifest = {
   version: site.version,
   page: "index.html",
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
-  files: [...Object.values(page), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples],
+  files: [...Object.values(page), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));

@@ -85,6 +85,13 @@ ExitCode run(Context& context, const Options& options) {
   if (!opened) return report(opened.error(), file);
   const index::Index& index = (*opened)->index;
 
+  std::unique_ptr<Llm> llm;
+  if (config->provider == agent::Provider::openai_compatible) {
+    auto created = Llm::create(context.settings, index);
+    if (!created) return report(created.error());
+    llm = std::move(*created);
+  }
+
   Models models(context.settings);
   Models::Available available;
   agent::Options agent_options;
@@ -97,6 +104,8 @@ ExitCode run(Context& context, const Options& options) {
       say("note: answering from lexical search alone: " + printable(available.why_missing));
     }
   }
+
+  available.llm = llm.get();
 
   ExitCode status = ExitCode::done;
   const auto ask = [&](std::string_view question) -> Result<void> {
@@ -145,7 +154,9 @@ void add_ask(CLI::App& program, Context& context) {
   command->add_flag("--with-text", options->with_text, "Put the passages into the trace")->needs(json);
   command->footer(
       "Examples:\n  polygraph ask \"How do I limit a container's memory?\"\n"
-      "  polygraph ask --json \"What is a dangling image?\" > trace.json\n  polygraph ask --set TOP_K=6 --json < questions.txt");
+      "  polygraph ask --json \"What is a dangling image?\" > trace.json\n  polygraph ask --set TOP_K=6 --json < questions.txt\n"
+      "  GROQ_API_KEY_FILE=~/groq.key polygraph ask --set PROVIDER=openai-compatible \"How do I remove unused data?\"\n"
+      "  polygraph ask --set PROVIDER=openai-compatible --set OPENAI_BASE_URL=http://127.0.0.1:11434/v1 --set GENERATOR_MODEL=gemma3 \"…\"");
   command->callback([&context, options, question] {
     if (question->count() > 0 && options->question.find_first_not_of(" \t\r\n") == std::string::npos) {
       context.status = report({ErrorCode::invalid_argument, "the question is empty", "QUESTION"});

@@ -19,8 +19,10 @@ void add_calibrate(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
+void add_record(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);
 void add_search(CLI::App& program, Context& context);
 void add_serve(CLI::App& program, Context& context);
+void add_usage(CLI::App& program, Context& context);
 
 }  // namespace polygraph::cli

@@ -57,6 +57,7 @@ Result<agent::Run> fork(Context& context, const Options& options, const index::I
   if (!forked) return tl::unexpected(forked.error());
   Models models(context.settings);
   std::optional<Models::Available> available;
+  std::unique_ptr<Llm> llm;
   std::deque<agent::Effect> open;
   for (auto& effect : forked->start()) open.push_back(std::move(effect));
   while (!open.empty()) {
@@ -69,7 +70,14 @@ Result<agent::Run> fork(Context& context, const Options& options, const index::I
       available = std::move(*found);
       if (available->worker == nullptr) say("note: going on with lexical search alone: " + printable(available->why_missing));
     }
-    auto more = forked->resume(effect.id, perform(effect, available.value_or(Models::Available{})));
+    auto host = available.value_or(Models::Available{});
+    if (!llm && effect.kind() == agent::EffectKind::complete && config.provider == agent::Provider::openai_compatible) {
+      auto created = Llm::create(context.settings, index);
+      if (!created) return tl::unexpected(created.error());
+      llm = std::move(*created);
+    }
+    host.llm = llm.get();
+    auto more = forked->resume(effect.id, perform(effect, host));
     if (!more) return tl::unexpected(more.error());
     for (auto& next : *more) open.push_back(std::move(next));
   }

@@ -8,11 +8,57 @@ namespace polygraph::http {
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
 
+namespace {
+
+/// Runs `change` under the lock, and what it leaves to be called outside it.
+template <class Change>
+void changed(std::mutex& mutex, std::function<void()>& more, const Change& change) {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex);
+    change();
+    call = std::exchange(more, nullptr);
+  }
+  if (call) call();
+}
+
+}  // namespace
+
+void BodyStream::write(std::string_view piece) {
+  changed(mutex_, more_, [&] { pending_.bytes += piece; });
+}
+
+void BodyStream::finish(LogFields log) {
+  changed(mutex_, more_, [&] {
+    pending_.finished = true;
+    pending_.log = std::move(log);
+  });
+}
+
+void BodyStream::cut(LogFields log) {
+  changed(mutex_, more_, [&] {
+    pending_.finished = pending_.cut = true;
+    pending_.log = std::move(log);
+  });
+}
+
+BodyStream::Taken BodyStream::take(std::function<void()> more) {
+  const std::lock_guard lock(mutex_);
+  Taken taken;
+  taken.bytes.swap(pending_.bytes);
+  taken.finished = pending_.finished;
+  taken.cut = pending_.cut;
+  taken.log = pending_.log;
+  if (taken.bytes.empty() && !taken.finished) more_ = std::move(more);
+  return taken;
+}
+
 std::uint64_t Answer::body_bytes() const {
   struct Length {
     std::uint64_t operator()(const std::string& text) const { return text.size(); }
     std::uint64_t operator()(const SharedBytes& part) const { return part.length; }
     std::uint64_t operator()(const FileBytes& part) const { return part.length; }
+    std::uint64_t operator()(const std::shared_ptr<BodyStream>&) const { return 0; }
   };
   return std::visit(Length{}, body);
 }
@@ -45,14 +91,19 @@ Answer json_answer(unsigned status, std::string body) {
   return answer;
 }
 
-Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after) {
+std::string error_body(const Refusal& refusal, std::optional<unsigned> retry_after, std::string_view more) {
   std::string body = "{\"error\":{\"code\":";
   append_json_string(body, refusal.code);
   body += ",\"message\":";
   append_json_string(body, refusal.message);
   if (retry_after) body += ",\"retry_after\":" + std::to_string(*retry_after);
-  body += "}}\n";
-  Answer answer = json_answer(refusal.status, std::move(body));
+  body += more;
+  body += "}}";
+  return body;
+}
+
+Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after, std::string_view more) {
+  Answer answer = json_answer(refusal.status, error_body(refusal, retry_after, more) + '\n');
   if (retry_after) answer.fields += "Retry-After: " + std::to_string(*retry_after) + "\r\n";
   answer.error = refusal.code;
   return answer;

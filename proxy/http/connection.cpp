@@ -1,9 +1,11 @@
 #include "proxy/http/connection.hpp"
 
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <random>
 #include <utility>
 
@@ -43,8 +45,12 @@ std::string_view reason(unsigned status) {
 
 }  // namespace
 
-ServerState::ServerState(Limits given_limits, std::string given_security_fields, int log_descriptor)
-    : limits(given_limits), security_fields(std::move(given_security_fields)), log(log_descriptor) {
+ServerState::ServerState(const Settings& settings, std::string given_security_fields, int log_descriptor)
+    : limits(settings.limits),
+      security_fields(std::move(given_security_fields)),
+      trusted(settings.trusted_proxies),
+      allowed_origins(settings.allowed_origins),
+      log(log_descriptor) {
   std::random_device random;
   next_id_ = (static_cast<std::uint64_t>(random()) << 32) | random();
 }
@@ -226,6 +232,11 @@ bool Connection::parse(std::string_view head) {
   request_->head = std::move(parser.get().base());
   request_->id = {request_id_.data(), request_id_.size()};
   request_->client = client_;
+  if (!state_.trusted.empty()) {
+    boost::system::error_code ignored;
+    const auto peer = net::ip::make_address(client_, ignored);
+    request_->client = client_address(peer, request_->list("X-Forwarded-For"), state_.trusted);
+  }
   return true;
 }
 
@@ -264,6 +275,40 @@ void Connection::take(Answer given) {
   });
 }
 
+void Connection::when_gone(std::function<void()> left) {
+  net::post(socket_.get_executor(), [self = shared_from_this(), left = std::move(left)]() mutable {
+    if (self->phase_ == Phase::closed) {
+      left();
+      return;
+    }
+    if (self->phase_ != Phase::handling && self->phase_ != Phase::answering) return;  // answered already
+    self->left_ = std::move(left);
+    self->watch_for_leaving();
+  });
+}
+
+/// While a client waits, its end of the connection is watched: a reset, or an end of what it sends, ends the wait.
+void Connection::watch_for_leaving() {
+  if (!left_ || watching_ || waiting_readable_) return;
+  watching_ = true;
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) {
+    self->watching_ = false;
+    if (error || (self->phase_ != Phase::handling && self->phase_ != Phase::answering)) {
+      if (!error) self->wait_for_next();
+      return;
+    }
+    char byte = 0;
+    const auto got = ::recv(self->socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got > 0) return;  // a next request waits already: the end is no longer seen from here
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+      self->watch_for_leaving();
+      return;
+    }
+    self->log_request("client_gone");
+    self->close();
+  });
+}
+
 void Connection::refuse(const Refusal& refusal, std::optional<unsigned> retry_after) {
   keep_alive_ = false;
   std::string().swap(input_);
@@ -284,13 +329,19 @@ void Connection::answer(Answer given) {
   head_ += "\r\nX-Request-Id: ";
   head_.append(request_id_.data(), request_id_.size());
   head_ += "\r\n";
-  if (out.status != 304) {
+  chunked_ = stream_ended_ = false;
+  if (out.streams()) {
+    chunked_ = request_ && request_->head.version() == 11;
+    if (chunked_) head_ += "Transfer-Encoding: chunked\r\n";
+    else keep_alive_ = false;
+  } else if (out.status != 304) {
     head_ += "Content-Length: ";
     head_ += std::to_string(out.body_bytes());
     head_ += "\r\n";
   }
   if (!keep_alive_) head_ += "Connection: close\r\n";
   else if (request_ && request_->head.version() == 10) head_ += "Connection: keep-alive\r\n";
+  if (is_api(route_) && request_) add_cross_origin_fields();
   if (out.shared_fields) head_ += *out.shared_fields;
   head_ += out.fields;
   head_ += state_.security_fields;
@@ -303,7 +354,7 @@ void Connection::answer(Answer given) {
   switch (send()) {
     case Sent::all: finish_answer(); break;
     case Sent::waiting: {
-      deadlines_.set(Deadlines::write, Clock::now() + state_.limits.write_timeout);
+      if (!answer_->streams() || sent_ < head_.size()) deadlines_.set(Deadlines::write, Clock::now() + state_.limits.write_timeout);
       deadlines_.set(Deadlines::total, began_ + state_.limits.total_timeout);
       break;
     }
@@ -311,7 +362,56 @@ void Connection::answer(Answer given) {
   }
 }
 
+/// Adds to head_, which for a stream holds whatever is to be sent next, what the stream has now.
+void Connection::take_from_stream(BodyStream& stream) {
+  constexpr std::string_view line_end = "\r\n";
+  auto taken = stream.take([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    net::post(self->socket_.get_executor(), [self] { self->on_writable(); });
+  });
+  if (!taken.bytes.empty()) {
+    if (chunked_) {
+      std::array<char, 20> size{};
+      head_.append(size.data(), static_cast<std::size_t>(std::snprintf(size.data(), size.size(), "%zx\r\n", taken.bytes.size())));
+    }
+    head_ += taken.bytes;
+    if (chunked_) head_ += line_end;
+  }
+  if (!taken.finished) return;
+  stream_ended_ = true;
+  answer_->log = std::move(taken.log);
+  if (taken.cut) keep_alive_ = false;
+  else if (chunked_) head_ += "0\r\n\r\n";
+}
+
+/// Lets the pages of listed origins read the answer. Others may still send: this protects no quota.
+void Connection::add_cross_origin_fields() {
+  if (state_.allowed_origins.empty()) return;
+  head_ += "Vary: Origin\r\n";
+  const auto origin = request_->head[beast_http::field::origin];
+  const std::string_view asked(origin.data(), origin.size());
+  if (std::find(state_.allowed_origins.begin(), state_.allowed_origins.end(), asked) == state_.allowed_origins.end()) return;
+  head_ += "Access-Control-Allow-Origin: ";
+  head_ += asked;
+  head_ += "\r\nAccess-Control-Expose-Headers: Retry-After, X-Request-Id\r\n";
+}
+
 Connection::Sent Connection::send() {
+  for (;;) {
+    const auto sent = send_available();
+    if (sent != Sent::all || !answer_->streams() || stream_ended_ || !send_body_) return sent;
+    const auto before = head_.size();
+    take_from_stream(*std::get<std::shared_ptr<BodyStream>>(answer_->body));
+    if (head_.size() > before || stream_ended_) continue;
+    // All that was there is sent: nothing is late until there is more.
+    deadlines_.clear(Deadlines::write);
+    watch_for_leaving();
+    return Sent::waiting;
+  }
+}
+
+Connection::Sent Connection::send_available() {
   const auto& out = *answer_;
   const auto* file = send_body_ ? std::get_if<FileBytes>(&out.body) : nullptr;
   std::string_view memory;
@@ -382,6 +482,7 @@ void Connection::on_writable() {
 
 void Connection::finish_answer() {
   log_request(answer_->error);
+  left_ = nullptr;
   answer_.reset();
   request_.reset();
   deadlines_.clear_all();
@@ -415,7 +516,10 @@ void Connection::log_request(std::string_view error) {
     path = request_->path();
   }
   const std::chrono::duration<double, std::milli> took = Clock::now() - began_;
-  state_.log.request({{request_id_.data(), request_id_.size()}, client_, method, path, status, took.count(), sent_, error});
+  const LogFields* const more = answer_ ? &answer_->log : nullptr;
+  if (error.empty() && more != nullptr) error = more->error;
+  const std::string_view client = request_ ? request_->client : std::string_view(client_);
+  state_.log.request({{request_id_.data(), request_id_.size()}, client, method, path, status, took.count(), sent_, error, more});
 }
 
 void Connection::update_timer() {
@@ -460,6 +564,7 @@ void Connection::close() {
   socket_.close(ignored);
   answer_.reset();
   std::string().swap(input_);
+  if (auto left = std::exchange(left_, nullptr)) left();
   if (on_close_) std::exchange(on_close_, nullptr)();
 }
 

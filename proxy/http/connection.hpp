@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -21,6 +22,7 @@
 #include <boost/asio/strand.hpp>
 
 #include "proxy/http/answer.hpp"
+#include "proxy/http/client_address.hpp"
 #include "proxy/http/deadlines.hpp"
 #include "proxy/http/head_scanner.hpp"
 #include "proxy/http/limits.hpp"
@@ -28,6 +30,7 @@
 #include "proxy/http/metrics.hpp"
 #include "proxy/http/request.hpp"
 #include "proxy/http/router.hpp"
+#include "proxy/http/settings.hpp"
 
 namespace polygraph::http {
 
@@ -35,10 +38,12 @@ namespace net = boost::asio;
 
 /// What the connections of a server share. Outlives them all.
 struct ServerState {
-  ServerState(Limits given_limits, std::string given_security_fields, int log_descriptor);
+  ServerState(const Settings& settings, std::string given_security_fields, int log_descriptor);
 
   const Limits limits;
   const std::string security_fields;
+  const TrustedProxies trusted;
+  const std::vector<std::string> allowed_origins;
   Log log;
   Metrics metrics;
   std::atomic<bool> stopping{false};
@@ -68,6 +73,7 @@ class Connection final : public AnswerTaker, public std::enable_shared_from_this
   void cut();
 
   void take(Answer answer) override;
+  void when_gone(std::function<void()> left) override;
 
  private:
   enum class Phase : std::uint8_t { idle, head, body, handling, answering, draining, closed };
@@ -88,7 +94,11 @@ class Connection final : public AnswerTaker, public std::enable_shared_from_this
   void answer(Answer answer);
   void refuse(const Refusal& refusal, std::optional<unsigned> retry_after = std::nullopt);
   Sent send();
+  Sent send_available();
   void finish_answer();
+  void add_cross_origin_fields();
+  void take_from_stream(BodyStream& stream);
+  void watch_for_leaving();
   void drain();
   void log_request(std::string_view error);
   void close();
@@ -117,6 +127,10 @@ class Connection final : public AnswerTaker, public std::enable_shared_from_this
   std::optional<Answer> answer_;
   std::string head_;             // of the answer, as it goes out
   bool send_body_ = false;       // false for HEAD and 304
+  bool chunked_ = false;         // of a streamed body
+  bool stream_ended_ = false;
+  bool watching_ = false;        // for the client to leave while it waits
+  std::function<void()> left_;
   std::uint64_t sent_ = 0;       // of head and body together
   std::uint64_t drained_ = 0;
 };

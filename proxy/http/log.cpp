@@ -53,6 +53,19 @@ void Log::request(const RequestRecord& record) {
   line.append(digits, end);
   line += ",\"bytes\":";
   line += std::to_string(record.bytes);
+  if (record.more != nullptr) {
+    const LogFields& more = *record.more;
+    if (!more.model.empty()) {
+      line += ",\"model\":";
+      append_json_string(line, more.model);
+    }
+    if (more.cached) line += *more.cached ? ",\"cached\":true" : ",\"cached\":false";
+    if (more.upstream_status != 0) line += ",\"upstream_status\":" + std::to_string(more.upstream_status);
+    if (!more.question.empty()) {
+      line += ",\"question\":";
+      line += nlohmann::json(more.question).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+  }
   if (!record.error.empty()) {
     line += ",\"error\":";
     append_json_string(line, record.error);

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "proxy/http/answer.hpp"
+
 namespace polygraph::http {
 
 struct RequestRecord {
@@ -19,6 +21,7 @@ struct RequestRecord {
   double ms = 0;
   std::uint64_t bytes = 0;                            ///< of the answer, head and body, that were taken by the kernel
   std::string_view error;                             ///< a code of proxy-interface.md; empty for none
+  const LogFields* more = nullptr;                    ///< what the handler knows beside
 };
 
 class Log {

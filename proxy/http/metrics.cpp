@@ -3,7 +3,8 @@
 namespace polygraph::http {
 
 std::string_view name(Route route) noexcept {
-  constexpr std::array<std::string_view, route_count> names = {"refused", "site", "api", "healthz", "readyz", "metrics"};
+  constexpr std::array<std::string_view, route_count> names = {"refused",  "site",       "api",     "complete", "ask",
+                                                                "status",   "recordings", "healthz", "readyz",   "metrics"};
   return names[static_cast<std::size_t>(route)];
 }
 

@@ -11,9 +11,10 @@
 namespace polygraph::http {
 
 /// The label `route` of a request. A fixed set, so that no caller can grow the metrics by asking for odd paths.
-enum class Route : std::uint8_t { refused, site, api, healthz, readyz, metrics };
-inline constexpr std::size_t route_count = 6;
+enum class Route : std::uint8_t { refused, site, api, complete, ask, status, recordings, healthz, readyz, metrics };
+inline constexpr std::size_t route_count = 10;
 std::string_view name(Route route) noexcept;
+constexpr bool is_api(Route route) noexcept { return route >= Route::api && route <= Route::recordings; }
 
 class Metrics {
  public:

@@ -16,7 +16,7 @@ struct Request {
   beast_http::request_header<> head;
   std::string body;
   std::string_view id;      ///< of ours; goes out as X-Request-Id
-  std::string_view client;  ///< the peer's address, without port
+  std::string client;       ///< the address that asked, without port: the peer's, or what a trusted front server says
 
   beast_http::verb method() const { return head.method(); }
   /// The target without its query, still percent-encoded.
@@ -28,6 +28,15 @@ struct Request {
   std::string list(beast_http::field name) const {
     std::string joined;
     const auto [first, last] = head.equal_range(name);
+    for (auto field = first; field != last; ++field) {
+      if (field != first) joined += ',';
+      joined.append(field->value().data(), field->value().size());
+    }
+    return joined;
+  }
+  std::string list(std::string_view name) const {
+    std::string joined;
+    const auto [first, last] = head.equal_range(boost::beast::string_view(name.data(), name.size()));
     for (auto field = first; field != last; ++field) {
       if (field != first) joined += ',';
       joined.append(field->value().data(), field->value().size());

@@ -32,6 +32,10 @@ Route Router::handle(const Request& request, Responder respond) const {
     respond(error_answer({404, "not_found", "there is nothing at this address"}));
     return Route::refused;
   }
+  if (preflight_ && request.method() == beast_http::verb::options && is_api(target->route)) {
+    preflight_(request, std::move(respond));
+    return target->route;
+  }
   if (target->methods.empty() ||
       std::find(target->methods.begin(), target->methods.end(), request.method()) != target->methods.end()) {
     target->handler(request, std::move(respond));

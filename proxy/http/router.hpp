@@ -21,6 +21,8 @@ class AnswerTaker {
  public:
   virtual ~AnswerTaker() = default;
   virtual void take(Answer answer) = 0;
+  /// Has `left` called, once and on any thread, if whoever waits goes away before the answer has ended.
+  virtual void when_gone(std::function<void()> left) = 0;
 };
 
 class Responder {
@@ -31,6 +33,10 @@ class Responder {
   Responder& operator=(Responder&&) = delete;
 
   void operator()(Answer answer);
+  /// `left` is called if the client leaves before its answer has ended: what was begun for it alone can stop.
+  void when_gone(std::function<void()> left) {
+    if (taker_) taker_->when_gone(std::move(left));
+  }
 
  private:
   std::shared_ptr<AnswerTaker> taker_;
@@ -44,6 +50,9 @@ class Router {
   /// `path` is exact, or with a `/` at its end everything below it; the longest match wins. GET allows HEAD too.
   void add(Route route, std::string path, std::vector<beast_http::verb> methods, Handler handler);
 
+  /// Answers OPTIONS on every route of the API: a browser asks so before another origin's page may post.
+  void set_preflight(Handler handler) { preflight_ = std::move(handler); }
+
   /// 404 for a path that no route takes, 405 with Allow for another method of it, 501 for a method that is unknown.
   Route handle(const Request& request, Responder respond) const;
 
@@ -55,6 +64,7 @@ class Router {
     Handler handler;
   };
   std::vector<Target> targets_;
+  Handler preflight_;
 };
 
 }  // namespace polygraph::http

@@ -33,6 +33,18 @@ constexpr std::size_t max_metrics_connections = 64;
 /// How far above a port in use a free one is looked for.
 constexpr unsigned ports_to_try = 100;
 
+constexpr unsigned retry_when_not_ready = 5;
+
+/// What a browser asks before another origin's page may post. Whether that origin may read is said by the connection.
+Answer preflight_answer() {
+  Answer answer;
+  answer.status = 204;
+  answer.fields =
+      "Access-Control-Allow-Methods: GET, POST\r\nAccess-Control-Allow-Headers: Content-Type\r\nAccess-Control-Max-Age: 600\r\n"
+      "Cache-Control: no-store\r\n";
+  return answer;
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
@@ -87,13 +99,15 @@ struct Server::Implementation {
   explicit Implementation(ServeOptions given)
       : options(std::move(given)),
         io(static_cast<int>(options.threads)),
-        state(options.settings.limits, security_fields(join(options.settings.connect_endpoints)), options.log_descriptor),
+        state(options.settings, security_fields(join(options.settings.connect_endpoints)), options.log_descriptor),
         work(io.get_executor()),
         control(io.get_executor()),
         public_port(control, options.settings.limits.max_connections),
         metrics_port(control, max_metrics_connections),
         shutdown_timer(control) {
     public_port.counted = true;
+    not_ready = std::exchange(options.not_ready, nullptr);
+    more_metrics = std::exchange(options.more_metrics, nullptr);
   }
 
   Result<void> open() {
@@ -140,24 +154,30 @@ struct Server::Implementation {
         respond(json_answer(200, "{\"status\":\"ok\"}\n"));
       });
       port->router.add(Route::readyz, "/readyz", {verb::get}, [this](const Request&, Responder respond) {
+        std::optional<std::string> in_the_way;
+        if (not_ready) in_the_way = not_ready();
         if (state.stopping) respond(error_answer({503, "shutting_down", "the server is shutting down"}, 1));
+        else if (in_the_way) respond(error_answer({503, "busy", *in_the_way}, retry_when_not_ready));
         else respond(json_answer(200, "{\"status\":\"ready\"}\n"));
       });
     }
     metrics_port.router.add(Route::metrics, "/metrics", {verb::get}, [this](const Request&, Responder respond) {
       Answer answer;
       answer.fields = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store\r\n";
-      answer.body = state.metrics.text();
+      answer.body = state.metrics.text() + (more_metrics ? more_metrics() : std::string());
       respond(std::move(answer));
     });
     // Whatever is no route of the API is not a file either.
+    if (!state.allowed_origins.empty()) {
+      public_port.router.set_preflight([](const Request&, Responder respond) { respond(preflight_answer()); });
+    }
     public_port.router.add(Route::api, "/api/", {}, [](const Request&, Responder respond) {
       respond(error_answer({404, "not_found", "there is no such route"}));
     });
     public_port.router.add(Route::site, "/", {verb::get}, [this](const Request& request, Responder respond) {
       respond(site->answer(request));
     });
-    if (options.add_routes) options.add_routes(public_port.router);
+    if (const auto add = std::exchange(options.add_routes, nullptr)) add({public_port.router, io.get_executor(), state.log, state.stopping});
   }
 
   void accept(Port& port) {
@@ -254,6 +274,9 @@ struct Server::Implementation {
   std::mutex mutex;  // connections, and the counts of the ports
   std::unordered_map<std::uint64_t, std::weak_ptr<Connection>> connections;
   std::uint64_t last_connection = 0;
+  // Last, so that what the program's own routes hold goes first: it works on the members above.
+  std::function<std::optional<std::string>()> not_ready;
+  std::function<std::string()> more_metrics;
 };
 
 Server::Server(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}

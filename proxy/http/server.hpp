@@ -5,18 +5,31 @@
 //     (*server)->run();                        // until it has stopped
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include <boost/asio/any_io_executor.hpp>
 
 #include "proxy/http/settings.hpp"
 #include "wasm/error.hpp"
 
 namespace polygraph::http {
 
+class Log;
 class Router;
+
+/// What routes of the program's own may use; all of it lives as long as the server.
+struct Parts {
+  Router& router;
+  boost::asio::any_io_executor executor;  ///< runs on the server's threads
+  Log& log;
+  const std::atomic<bool>& stopping;
+};
 
 struct ServeOptions {
   std::filesystem::path site;
@@ -26,8 +39,13 @@ struct ServeOptions {
   Settings settings = {};
   unsigned threads = 1;              ///< that run connections, handlers included
   int log_descriptor = 2;            ///< stderr; stays the caller's
-  /// Adds routes of the program's own, before the server listens.
-  std::function<void(Router&)> add_routes = nullptr;
+  /// Adds routes of the program's own, before the first connection. What these three functions hold dies before the
+  /// server's own parts do: whoever stands behind the routes is to be held by them alone.
+  std::function<void(const Parts&)> add_routes = nullptr;
+  /// Whether the routes can do their work: what is in the way is said by /readyz, with 503.
+  std::function<std::optional<std::string>()> not_ready = nullptr;
+  /// More of /metrics, in Prometheus' text format.
+  std::function<std::string()> more_metrics = nullptr;
 };
 
 class Server {

@@ -18,6 +18,8 @@ struct NumberSetting {
   std::string_view name;
   std::uint64_t min, max;
   void (*apply)(Settings&, std::uint64_t);
+  std::uint64_t (*read)(const Settings&);
+  std::string_view meaning;
 };
 
 template <auto Member>
@@ -29,21 +31,39 @@ void set_time(Settings& settings, std::uint64_t value) {
   settings.limits.*Member = Milliseconds(static_cast<Milliseconds::rep>(value));
 }
 
-constexpr std::array numbers = {
-    NumberSetting{"MAX_TARGET_BYTES", 16, max_bytes, set_number<&Limits::max_target_bytes>},
-    NumberSetting{"MAX_HEADER_BYTES", 64, max_bytes, set_number<&Limits::max_header_bytes>},
-    NumberSetting{"MAX_HEADERS", 1, max_count, set_number<&Limits::max_headers>},
-    NumberSetting{"MAX_BODY_BYTES", 0, max_bytes, set_number<&Limits::max_body_bytes>},
-    NumberSetting{"MAX_CONNECTIONS", 1, max_count, set_number<&Limits::max_connections>},
-    NumberSetting{"IDLE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::idle_timeout>},
-    NumberSetting{"HEADER_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::header_timeout>},
-    NumberSetting{"BODY_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::body_timeout>},
-    NumberSetting{"WRITE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::write_timeout>},
-    NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>},
-    NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>},
-};
-constexpr std::string_view endpoints_name = "CONNECT_ENDPOINTS";
+template <auto Member>
+std::uint64_t get_number(const Settings& settings) {
+  return static_cast<std::uint64_t>(settings.limits.*Member);
+}
+template <auto Member>
+std::uint64_t get_time(const Settings& settings) {
+  return static_cast<std::uint64_t>((settings.limits.*Member).count());
+}
 
+constexpr std::array numbers = {
+    NumberSetting{"MAX_TARGET_BYTES", 16, max_bytes, set_number<&Limits::max_target_bytes>, get_number<&Limits::max_target_bytes>,
+                  "of a request target; past it 414"},
+    NumberSetting{"MAX_HEADER_BYTES", 64, max_bytes, set_number<&Limits::max_header_bytes>, get_number<&Limits::max_header_bytes>,
+                  "request line and fields together; past it 431"},
+    NumberSetting{"MAX_HEADERS", 1, max_count, set_number<&Limits::max_headers>, get_number<&Limits::max_headers>,
+                  "fields of a request; past it 431"},
+    NumberSetting{"MAX_BODY_BYTES", 0, max_bytes, set_number<&Limits::max_body_bytes>, get_number<&Limits::max_body_bytes>,
+                  "of a request body; past it 413, the body unread"},
+    NumberSetting{"MAX_CONNECTIONS", 1, max_count, set_number<&Limits::max_connections>, get_number<&Limits::max_connections>,
+                  "served at once; past it 503, closed"},
+    NumberSetting{"IDLE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::idle_timeout>, get_time<&Limits::idle_timeout>,
+                  "without a byte of a next request: closed"},
+    NumberSetting{"HEADER_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::header_timeout>, get_time<&Limits::header_timeout>,
+                  "from the first byte of a request to the end of its head: 408"},
+    NumberSetting{"BODY_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::body_timeout>, get_time<&Limits::body_timeout>,
+                  "from the end of the head to the end of the body: 408"},
+    NumberSetting{"WRITE_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::write_timeout>, get_time<&Limits::write_timeout>,
+                  "without the client taking a byte: cut"},
+    NumberSetting{"TOTAL_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::total_timeout>, get_time<&Limits::total_timeout>,
+                  "from the first byte in to the last byte out: cut"},
+    NumberSetting{"SHUTDOWN_TIMEOUT_MS", 1, max_milliseconds, set_time<&Limits::shutdown_timeout>, get_time<&Limits::shutdown_timeout>,
+                  "that running answers get when the server stops"},
+};
 std::optional<Error> apply_number(const NumberSetting& setting, std::string_view text, Settings& settings) {
   std::uint64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -57,36 +77,71 @@ std::optional<Error> apply_number(const NumberSetting& setting, std::string_view
                std::string(setting.name)};
 }
 
-std::optional<Error> apply_endpoints(std::string_view text, Settings& settings) {
-  settings.connect_endpoints.clear();
+template <class Use>
+void each_in_list(std::string_view text, const Use& use) {
   while (!text.empty()) {
     const auto comma = text.find(',');
-    auto origin = text.substr(0, comma);
+    auto item = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    while (!origin.empty() && origin.front() == ' ') origin.remove_prefix(1);
-    while (!origin.empty() && origin.back() == ' ') origin.remove_suffix(1);
-    if (origin.empty()) continue;
-    if (!is_origin(origin)) {
-      return Error{ErrorCode::invalid_argument,
-                   std::string(endpoints_name) + " holds \"" + std::string(origin) +
-                       "\": list exact origins such as https://api.example.org, with commas between them",
-                   std::string(endpoints_name)};
-    }
-    settings.connect_endpoints.emplace_back(origin);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (!item.empty()) use(item);
   }
-  return std::nullopt;
 }
 
+template <auto Member>
+std::optional<std::string> set_origins(Settings& settings, std::string_view text) {
+  (settings.*Member).clear();
+  std::optional<std::string> wrong;
+  each_in_list(text, [&](std::string_view origin) {
+    if (is_origin(origin)) (settings.*Member).emplace_back(origin);
+    else if (!wrong) wrong = "holds \"" + std::string(origin) + "\": list exact origins such as https://api.example.org, with commas between them";
+  });
+  return wrong;
+}
+
+std::optional<std::string> set_proxies(Settings& settings, std::string_view text) {
+  settings.trusted_proxies = {};
+  std::optional<std::string> wrong;
+  each_in_list(text, [&](std::string_view proxy) {
+    if (!settings.trusted_proxies.add(proxy) && !wrong) {
+      wrong = "holds \"" + std::string(proxy) + "\": list addresses and CIDR blocks such as 10.0.0.0/8, with commas between them";
+    }
+  });
+  return wrong;
+}
+
+struct ListSetting {
+  std::string_view name;
+  std::optional<std::string> (*apply)(Settings&, std::string_view);
+  std::string_view meaning;
+};
+constexpr std::array lists = {
+    ListSetting{"CONNECT_ENDPOINTS", set_origins<&Settings::connect_endpoints>, "origins of endpoints that the page may connect to"},
+    ListSetting{"ALLOWED_ORIGINS", set_origins<&Settings::allowed_origins>, "origins whose pages may read the API's answers (CORS)"},
+    ListSetting{"TRUSTED_PROXIES", set_proxies, "front servers whose X-Forwarded-For is believed: addresses, CIDR blocks"},
+};
+
 /// nullopt when applied; an error otherwise. An unknown name is an error too.
-std::optional<Error> apply(std::string_view name, std::string_view value, Settings& settings) {
+std::optional<Error> apply(std::string_view name, std::string_view value, Settings& settings, const std::vector<ExtraSetting>& more) {
   const auto number = std::find_if(numbers.begin(), numbers.end(), [&](const NumberSetting& n) { return n.name == name; });
   if (number != numbers.end()) return apply_number(*number, value, settings);
-  if (name == endpoints_name) return apply_endpoints(value, settings);
+  const auto error = [&](const std::string& wrong) { return Error{ErrorCode::invalid_argument, std::string(name) + ' ' + wrong, std::string(name)}; };
+  for (const auto& list : lists) {
+    if (list.name != name) continue;
+    const auto wrong = list.apply(settings, value);
+    return wrong ? std::optional(error(*wrong)) : std::nullopt;
+  }
+  for (const auto& setting : more) {
+    if (setting.name != name) continue;
+    const auto wrong = setting.apply(value);
+    return wrong ? std::optional(error(*wrong)) : std::nullopt;
+  }
   std::string known;
   for (const auto& setting : numbers) known += std::string(setting.name) + ", ";
-  return Error{ErrorCode::invalid_argument,
-               "there is no setting \"" + std::string(name) + "\"; there are " + known + std::string(endpoints_name),
-               std::string(name)};
+  for (const auto& setting : more) known += setting.name + ", ";
+  for (const auto& setting : lists) known += (setting.name == lists.front().name ? "" : ", ") + std::string(setting.name);
+  return Error{ErrorCode::invalid_argument, "there is no setting \"" + std::string(name) + "\"; there are " + known, std::string(name)};
 }
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -119,22 +174,30 @@ bool is_origin(std::string_view text) noexcept {
          number <= 65535;
 }
 
-Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides) {
+std::vector<SettingHelp> server_settings() {
+  std::vector<SettingHelp> all;
+  const Settings defaults;
+  for (const auto& number : numbers) all.push_back({std::string(number.name), std::to_string(number.read(defaults)), std::string(number.meaning)});
+  for (const auto& list : lists) all.push_back({std::string(list.name), "none", std::string(list.meaning)});
+  return all;
+}
+
+Result<Settings> read_settings(const Environment& environment, const std::vector<std::string>& overrides, const std::vector<ExtraSetting>& more) {
   Settings settings;
-  const auto from_environment = [&](std::string_view name) -> std::optional<Error> {
-    const auto value = environment("PROXY_" + std::string(name));
-    return value ? apply(name, *value, settings) : std::nullopt;
-  };
-  for (const auto& number : numbers) {
-    if (auto error = from_environment(number.name)) return tl::unexpected(std::move(*error));
+  std::vector<std::string> names;
+  for (const auto& number : numbers) names.emplace_back(number.name);
+  for (const auto& list : lists) names.emplace_back(list.name);
+  for (const auto& setting : more) names.push_back(setting.name);
+  for (const auto& name : names) {
+    const auto value = environment("PROXY_" + name);
+    if (!value) continue;
+    if (auto error = apply(name, *value, settings, more)) return tl::unexpected(std::move(*error));
   }
-  if (auto error = from_environment(endpoints_name)) return tl::unexpected(std::move(*error));
   for (const auto& setting : overrides) {
     const auto equals = setting.find('=');
     if (equals == std::string::npos) return fail(ErrorCode::invalid_argument, "--set takes NAME=VALUE, not \"" + setting + "\"", "--set");
-    if (auto error = apply(std::string_view(setting).substr(0, equals), std::string_view(setting).substr(equals + 1), settings)) {
-      return tl::unexpected(std::move(*error));
-    }
+    const auto text = std::string_view(setting);
+    if (auto error = apply(text.substr(0, equals), text.substr(equals + 1), settings, more)) return tl::unexpected(std::move(*error));
   }
   return settings;
 }

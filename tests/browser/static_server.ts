@@ -2,7 +2,7 @@
 // and can cut, stop or slow a file. Everything else is tested against the program itself (site.ts).
 
 import { createReadStream, existsSync, statSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 
@@ -33,11 +33,15 @@ export class StaticServer {
   readonly #root: string;
   readonly #isolated: boolean;
   readonly #server: Server;
+  /** Answers what it takes over (true); everything else is a file. */
+  route: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   faults: Fault[] = [];
   /** `path range` of every request for a file. */
   readonly requests: string[] = [];
 
-  constructor(root: string, { isolated = true } = {}) {
+  /** @param endpoints that connect-src lists beside the site's own host */
+  constructor(root: string, { isolated = true, endpoints = [] as string[] } = {}) {
+    const policy = contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
     this.#root = root;
     this.#isolated = isolated;
     this.#server = createServer((request, response) => {
@@ -46,6 +50,7 @@ export class StaticServer {
       const file = path.join(this.#root, path.normalize(name));
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
       this.requests.push(`${name} ${request.headers.range ?? ""}`.trim());
+      if (this.route(request, response)) return;
       const fault = this.faults.find((each) => each.path.test(name) && (each.times === undefined || each.times > 0));
       if (fault?.times !== undefined) --fault.times;
       if (fault?.status) {
@@ -61,7 +66,7 @@ export class StaticServer {
       response.writeHead(range ? 206 : 200, {
         "Content-Type": types[path.extname(file)] ?? "application/octet-stream",
         "Content-Length": size - from,
-        "Content-Security-Policy": contentSecurityPolicy,
+        "Content-Security-Policy": policy,
         "Cross-Origin-Resource-Policy": "same-origin",
         ...(this.#isolated ? { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" } : {}),
         ETag: `"${path.basename(file)}"`,

@@ -1,4 +1,4 @@
-// The published JSON Schema of traces, as a check.
+// The published JSON Schemas, as a check.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace polygraph::cli::test {
 
-/// What is wrong with `trace` by assets/schemas/trace.schema.json; empty when nothing is.
-std::string schema_errors(const nlohmann::json& trace);
+/// What is wrong with `document` by assets/schemas/NAME.schema.json; empty when nothing is.
+std::string schema_errors(const nlohmann::json& document, const std::string& name = "trace");
 
 }  // namespace polygraph::cli::test

@@ -125,6 +125,7 @@ void ServerTest::start(Settings settings, unsigned threads) {
   options.settings = std::move(settings);
   options.threads = threads;
   options.log_descriptor = log_;
+  adjust(options);
   auto started = Server::start(std::move(options));
   ASSERT_TRUE(started) << started.error().message;
   server_ = std::move(*started);

@@ -59,6 +59,8 @@ class ServerTest : public ::testing::Test {
 
   void put(const std::string& name, std::string_view content);
   void start(Settings settings = {}, unsigned threads = 1);
+  /// What a test adds to the server before it starts.
+  virtual void adjust(ServeOptions&) {}
   void stop();
   Client client() { return Client(server_->port()); }
   /// One request on a connection of its own. `fields` end in CRLF each.

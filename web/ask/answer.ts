@@ -9,12 +9,14 @@ import { excerpt } from "./excerpt.ts";
 import type { Popover } from "./popover.ts";
 import type { Run } from "./state.ts";
 import { supportingSentence } from "./support.ts";
-import { count, duration, nodeNames, path, percent, plural, stageNames, stageUsed, type StageName } from "./words.ts";
+import { comingTime, count, date, dollars, duration, nodeNames, path, percent, plural, stageNames, stageUsed, type StageName } from "./words.ts";
 
 export interface AnswerActions {
   copy(text: string, what: string): void;
   cancel(): void;
   askAgain(): void;
+  /** Leaves whoever answers, and asks the engine in this browser alone. */
+  askHere(): void;
   /** True when a stage that this run went without could be used now. */
   moreStages(trace: Trace): boolean;
 }
@@ -23,7 +25,15 @@ export interface AnswerActions {
 const closestShown = 3;
 
 export function showAnswer(root: HTMLElement, run: Run, popover: Popover, actions: AnswerActions): void {
+  const active = document.activeElement;
+  const focused = active && root.contains(active) ? (active as HTMLElement).dataset["key"] : undefined;
+  show(root, run, popover, actions);
+  if (focused) root.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
+}
+
+function show(root: HTMLElement, run: Run, popover: Popover, actions: AnswerActions): void {
   const { trace } = run;
+  root.dataset["by"] = run.by?.who ?? "";
   const heading = h("h2", { class: "question" }, run.question);
   root.dataset["status"] = run.state === "running" ? "running" : run.state === "failed" ? "failed" : (trace?.status ?? "failed");
   if (run.state === "running") {
@@ -31,16 +41,23 @@ export function showAnswer(root: HTMLElement, run: Run, popover: Popover, action
   } else if (run.state === "failed" || !trace) {
     fill(root, heading, failed(run.problem ?? { code: "internal", message: "The run ended without a record." }));
   } else if (trace.status === "answered") {
-    fill(root, heading, answered(run, trace, popover, actions));
+    fill(root, heading, provenance(run, actions), answered(run, trace, popover, actions));
   } else if (trace.status === "refused") {
-    fill(root, heading, refused(run, trace, actions));
+    fill(root, heading, provenance(run, actions), refused(run, trace, actions));
   } else {
-    fill(root, heading, failed(trace.error ?? { code: "internal", message: "The run ended without an answer." }));
+    fill(root, heading, run.by && run.by.who !== "browser" && h("p", { class: "actions" }, hereButton(actions, "Answer in this browser")), failed(trace.error ?? { code: "internal", message: "The run ended without an answer." }));
   }
 }
 
 /** One sentence for screen readers, once the run has ended. */
 export function announcement(run: Run): string {
+  const said = verdictOf(run);
+  if (run.state !== "finished" || !run.by) return said;
+  const { by } = run;
+  return [by.why, by.who === "recorded" && `Recorded on ${date(by.recording.recordedAt)}.`, said].filter(Boolean).join(" ");
+}
+
+function verdictOf(run: Run): string {
   if (run.state === "failed") return `The question failed. ${run.problem?.message ?? ""}`;
   const { trace } = run;
   if (!trace || run.state === "running") return "";
@@ -63,11 +80,54 @@ function running(run: Run, actions: AnswerActions): Child[] {
     generate: "Writing the answer",
     refuse: "Closing",
   };
+  const elsewhere = run.by?.who === "live" || run.by?.who === "own" || run.by?.who === "built-in";
   return [
-    h("p", { class: "doing" }, `${doing[step?.node ?? "retrieve"] ?? "Looking"} …`, h("button", { type: "button", class: "plain", on: { click: () => actions.cancel() } }, "Cancel")),
+    h("p", { class: "doing" },
+      run.by?.why && `${run.by.why} `,
+      `${run.by?.who === "recorded" ? "Playing the recorded run" : (doing[step?.node ?? "retrieve"] ?? "Looking")} …`,
+      h("button", { type: "button", class: "plain", "data-key": "cancel", on: { click: () => actions.cancel() } }, "Cancel"),
+      elsewhere && hereButton(actions, "Answer in this browser")),
+    h("section", { class: "draft", "aria-label": "Draft", hidden: true },
+      h("p", { class: "label" }, "Draft: its citations are checked when it is complete"),
+      h("div", { class: "answer-text" })),
     retrieve && retrieve.data.retrieved_ids.length > 0 &&
       h("ol", { class: "passages" }, retrieve.data.retrieved_ids.map((id) => passageItem(run.chunks.get(id) ?? null, id))),
   ];
+}
+
+const hereButton = (actions: AnswerActions, label: string): HTMLElement =>
+  h("button", { type: "button", class: "plain", "data-key": "here", on: { click: () => actions.askHere() } }, label);
+
+/** Text as it streams in. It stands in the running view, which is made anew with each step; this fills it. */
+export function showDraft(root: HTMLElement, run: Run | null, draft: string): void {
+  const section = root.querySelector<HTMLElement>(".draft");
+  if (!section || !run) return;
+  section.hidden = draft === "";
+  if (!draft) return;
+  const known = run.trace && lastStep(run.trace, "retrieve");
+  // A citation that is still being written is left out.
+  const text = numberCitations(draft.replace(/\[[^\]\n]*$/, ""), known ? known.data.retrieved_ids : []);
+  fill(section.querySelector(".answer-text")!, renderMarkdown(text, (number) => h("span", { class: "cite" }, String(number))));
+}
+
+/** Where an answer comes from when not from whom the visitor would expect: a recording, or this browser in a live one's place. */
+function provenance(run: Run, actions: AnswerActions): Child {
+  const { by } = run;
+  if (!by || (by.who !== "recorded" && !by.why)) return null;
+  const back = comingTime(by.until);
+  const later = back && [" Live answers are expected again ", h("time", { datetime: by.until }, back), "."];
+  if (by.who !== "recorded") {
+    const instead = by.who === "browser" ? " This was answered in your browser instead, from the documents’ own sentences." : "";
+    return h("p", { class: "notice", "data-notice": by.who }, by.why, instead, later);
+  }
+  const { recordedAt, madeBy, models } = by.recording;
+  const named = Object.entries(models).map(([task, model]) => `${task} ${model}`).join(", ");
+  return h("div", { class: "notice", "data-notice": "recorded" },
+    h("p", null,
+      h("strong", null, `Recorded on ${date(recordedAt) || "an unknown date"}`), madeBy && ` by ${madeBy}`, named && ` (${named})`, ", not live. ",
+      by.why, later),
+    run.otherIndex && h("p", null, "It was recorded over another edition of these documents than this page holds: its citations open only where the text is the same."),
+    h("p", null, hereButton(actions, "Answer in this browser")));
 }
 
 function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActions): Child[] {
@@ -80,7 +140,7 @@ function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActio
     const nth = seen.get(id) ?? 0;
     seen.set(id, nth + 1);
     const all = trace.citations.filter((citation) => citation.chunk_id === id);
-    return citationLink(number, all[Math.min(nth, all.length - 1)], trace, run.chunks.get(id) ?? null, popover);
+    return citationLink(number, all[Math.min(nth, all.length - 1)], trace, run.chunks.get(id) ?? null, popover, sourceOf(run, trace, id).url);
   }));
   return [
     grade?.data.unsure &&
@@ -90,14 +150,14 @@ function answered(run: Run, trace: Trace, popover: Popover, actions: AnswerActio
     sources(run, trace, answer, popover),
     h("p", { class: "actions" },
       h("button", { type: "button", on: { click: () => actions.copy(asMarkdown(run.question, answer, (id) => linkOf(run, trace, id)), "Answer") } }, "Copy as Markdown")),
-    withoutStages(trace, actions),
+    withoutStages(run, trace, actions),
   ];
 }
 
 function sourceOf(run: Run, trace: Trace, id: string): { title: string; url: string } {
   const chunk = run.chunks.get(id);
   const citation = trace.citations.find((c) => c.chunk_id === id);
-  return { title: chunk ? path(chunk.title, chunk.heading_path) : (citation?.title ?? id), url: chunk?.url ?? citation?.url ?? "" };
+  return { title: chunk ? path(chunk.title, chunk.heading_path) : (citation?.title ?? id), url: chunk?.url ?? (run.otherIndex ? "" : citation?.url) ?? "" };
 }
 
 /** The same with an address that holds outside this page; empty where there is none. */
@@ -107,9 +167,9 @@ function linkOf(run: Run, trace: Trace, id: string): { title: string; href: stri
   return { title, href: href ? new URL(href, document.baseURI).href : "" };
 }
 
-function citationLink(number: number, citation: Citation | undefined, trace: Trace, chunk: Chunk | null, popover: Popover): HTMLElement {
+function citationLink(number: number, citation: Citation | undefined, trace: Trace, chunk: Chunk | null, popover: Popover, url: string): HTMLElement {
   const title = chunk ? path(chunk.title, chunk.heading_path) : (citation?.title ?? "");
-  const link = pageLink(chunk?.url ?? citation?.url ?? "", { class: "cite", "aria-label": `Source ${number}: ${title}` }, String(number));
+  const link = pageLink(url, { class: "cite", "aria-label": `Source ${number}: ${title}` }, String(number));
   if (link.tagName !== "A") link.tabIndex = 0;
   popover.attach(link, () => preview(chunk, citation && slice(trace.answer, citation.start, citation.end), title));
   return link;
@@ -164,7 +224,7 @@ function refused(run: Run, trace: Trace, actions: AnswerActions): Child[] {
         h("dt", null, closest.length === 1 ? "Closest page" : "Closest pages"),
         h("dd", null, h("ul", { class: "bare" }, closest.map(({ title, url }) => h("li", null, pageLink(url, {}, title))))),
       ]),
-    withoutStages(trace, actions),
+    withoutStages(run, trace, actions),
   ];
 }
 
@@ -173,6 +233,8 @@ function failed(problem: { code: string; message: string }): Child[] {
     invalid_argument: "Change the question or the settings and ask again.",
     invalid_text: "Type the question again: it holds characters that are no text.",
     io: "Check the connection, then load the page again.",
+    provider_failed: "Ask again, or choose under Settings who answers.",
+    quota_spent: "Ask again later, or choose under Settings who answers.",
     internal: "Ask again. If it comes back, please report it with the trace.",
   };
   return [
@@ -190,7 +252,7 @@ function passageItem(chunk: Chunk | null, id: string): HTMLElement {
 }
 
 /** Which stages an answer went without, why, and how to have them. */
-function withoutStages(trace: Trace, actions: AnswerActions): Child {
+function withoutStages(run: Run, trace: Trace, actions: AnswerActions): Child {
   // A stage that the settings switched off is no lack.
   const wanted: Record<StageName, boolean> = {
     lexical: trace.config.retrieval_mode !== "dense",
@@ -201,9 +263,9 @@ function withoutStages(trace: Trace, actions: AnswerActions): Child {
   if (lacking.length === 0) return null;
   return h("p", { class: "stages-missing" },
     `Worked out without ${lacking.map((stage) => stageNames[stage]).join(" and ")}: ${[...new Set(lacking.map((stage) => trace.stages[stage]))].join("; ")}. `,
-    actions.moreStages(trace)
+    run.by?.who !== "recorded" && (actions.moreStages(trace)
       ? h("button", { type: "button", on: { click: () => actions.askAgain() } }, "Ask again with all stages")
-      : (trace.missing?.embedder || trace.missing?.reranker) && h("span", { class: "quiet" }, "Once the models are here, it can be asked again with them."));
+      : (trace.missing?.embedder || trace.missing?.reranker) && h("span", { class: "quiet" }, "Once the models are here, it can be asked again with them.")));
 }
 
 /** For the trace's one-line summary: what each step came to. */
@@ -233,6 +295,6 @@ export function totals(trace: Trace): string {
     plural(steps, "step"),
     rewrites > 0 && plural(rewrites, "rewrite"),
     tokens.in + tokens.out > 0 && `${count(tokens.in)} tokens in, ${count(tokens.out)} out`,
-    cost_usd !== null && cost_usd > 0 && `${cost_usd.toFixed(4)} USD`,
+    cost_usd !== null && cost_usd > 0 && dollars(cost_usd),
   ].filter(Boolean).join(" · ");
 }

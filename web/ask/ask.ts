@@ -3,17 +3,27 @@
 import { EngineError } from "../engine/engine.ts";
 import type { Chunk } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
+import { downloadBuiltIn, hasBuiltIn, noBuiltIn, readBuiltIn } from "../providers/built-in.ts";
+import { choose, chooseAfter, type Choice, type Wish } from "../providers/choice.ts";
+import { readConnectPolicy } from "../providers/connect-policy.ts";
+import { loadEndpoint, saveEndpoint } from "../providers/endpoint.ts";
+import type { ProviderFailure } from "../providers/provider.ts";
+import { recordingFor } from "../providers/recordings.ts";
+import { noService, readRecording, readService, type Service } from "../providers/service.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
 import type { Finished, WorkerEvent } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
-import { announcement, showAnswer } from "./answer.ts";
+import { announcement, showAnswer, showDraft } from "./answer.ts";
+import { answerersView } from "./answerers-view.ts";
+import { Completions } from "./completions.ts";
 import { h } from "./dom.ts";
 import { examplesView } from "./examples.ts";
 import { footView } from "./foot.ts";
 import { OfflineKeeper } from "./offline.ts";
 import { passagesView } from "./passages.ts";
 import { Popover } from "./popover.ts";
+import { playSteps, sameTextOnly } from "./recorded-run.ts";
 import { addressOf, questionOf } from "./route.ts";
 import { loadSettings, runConfig, saveSettings, type Settings } from "./settings-store.ts";
 import { SettingsView } from "./settings-view.ts";
@@ -21,6 +31,7 @@ import type { Problem, Run, State } from "./state.ts";
 import { Store } from "./store.ts";
 import { stripView } from "./strip.ts";
 import { TracePanel, type ReplayVerdict } from "./trace-panel.ts";
+import { situationOf } from "./who.ts";
 
 /** Passages listed while somebody types. */
 const passagesShown = 8;
@@ -54,6 +65,11 @@ const store = new Store<State & { replay: ReplayVerdict | null }>({
   threads: 1,
   offline: { state: "working", models: false, message: "", update: false },
   settings: loadSettings(storage),
+  service: noService,
+  endpoint: loadEndpoint(storage),
+  policy: null,
+  builtIn: noBuiltIn,
+  draft: "",
   typed: "",
   asked: "",
   hits: null,
@@ -73,6 +89,27 @@ const offline = new OfflineKeeper((change) => store.update({ offline: { ...store
 const storable = canStore();
 let worker: WorkerClient | null = null;
 let opened: Promise<void> = Promise.resolve();
+const api = new URL("api/", document.baseURI).href;
+const completions = new Completions({
+  api,
+  tasks: site.tasks,
+  indexDigest: () => store.state.info?.digest ?? "",
+  endpoint: () => store.state.endpoint,
+  chunks: (ids) => worker?.call("chunks", { ids: [...ids] }) ?? Promise.resolve([]),
+  onDraft: showSoon,
+});
+
+/** The draft as far as it has come: pieces come faster than frames. */
+let draftText = "";
+
+function showSoon(text: string): void {
+  const scheduled = draftText !== store.state.draft;
+  draftText = text;
+  if (text === "") store.update({ draft: "" });
+  else if (!scheduled) window.requestAnimationFrame(() => {
+    if (store.state.run?.state === "running") store.update({ draft: draftText });
+  });
+}
 
 // ---------------------------------------------------------------- what the worker tells
 
@@ -99,6 +136,11 @@ function onEvent(event: WorkerEvent): void {
       void fetchChunks(event.trace);
       break;
     }
+    case "complete": {
+      const { ticket, task } = event;
+      void completions.perform(task).then((result) => worker?.call("completed", { ticket, result })).catch(() => undefined);
+      break;
+    }
   }
 }
 
@@ -117,7 +159,7 @@ async function fetchChunks(trace: Trace): Promise<void> {
   if (!now || now.question !== run.question) return;
   const all = new Map<string, Chunk | null>(now.chunks);
   ids.forEach((id, i) => all.set(id, chunks[i] ?? null));
-  store.update({ run: { ...now, chunks: all } });
+  store.update({ run: { ...now, chunks: now.otherIndex ? sameTextOnly(trace, all) : all } });
 }
 
 // ---------------------------------------------------------------- asking
@@ -130,7 +172,15 @@ function ask(question: string, history: "push" | "replace" | "none" = "push"): v
   const address = addressOf(asked);
   if (history === "push" && asked !== store.state.asked) window.history.pushState({ depth: depth() + 1 }, "", address);
   if (history === "replace") window.history.replaceState(window.history.state, "", address);
-  void perform(asked, null, (client) => client.call("ask", { question: asked, config: runConfig(store.state.settings) }));
+  void perform(asked, (client, who) => client.call("ask", { question: asked, config: runConfig(store.state.settings, who) }));
+}
+
+/** The same question once more, by the engine in this browser alone. */
+function askHere(): void {
+  const { run, settings } = store.state;
+  if (!run) return;
+  const { question } = run;
+  void perform(question, (client, who) => client.call("ask", { question, config: runConfig(settings, who) }), { wish: "browser" });
 }
 
 function forkFrom(step: number): void {
@@ -144,35 +194,167 @@ function forkFrom(step: number): void {
     presets,
     confirm: {
       label: "Ask again",
-      run: (config) => void perform(question, step, (client) => client.call("fork", { trace: json, step, config: runConfig(config) })),
+      run: (config) => void perform(question, (client, who) => client.call("fork", { trace: json, step, config: runConfig(config, who) }), { forkedAt: step }),
     },
   });
 }
 
-async function perform(question: string, forkedAt: number | null, start: (client: WorkerClient) => Promise<Finished>): Promise<void> {
+type Start = (client: WorkerClient, who: Choice["who"]) => Promise<Finished>;
+
+/** What the run under way waits for elsewhere than in the worker. */
+let asking = new AbortController();
+
+/** Runs a question to its end with whoever answers it, and with the next one where they fail. */
+async function perform(question: string, start: Start, { wish, forkedAt }: { wish?: Wish; forkedAt?: number } = {}): Promise<void> {
   const mine = ++turn;
+  cancelRun();
+  asking = new AbortController();
+  const { signal } = asking;
   wanted = null;
-  const run: Run = { question, state: "running", trace: null, json: "", problem: null, forked: null, chunks: store.state.run?.chunks ?? new Map() };
+  draftText = "";
+  const run: Run = { question, state: "running", by: null, otherIndex: false, trace: null, json: "", problem: null, forked: null, chunks: store.state.run?.otherIndex ? new Map() : (store.state.run?.chunks ?? new Map()) };
   field.value = question;
-  store.update({ asked: question, typed: question, hits: null, run, replay: null });
+  store.update({ asked: question, typed: question, hits: null, run, replay: null, draft: "" });
   document.title = `${question} – Polygraph`;
   try {
     await opened;
+    if (mine !== turn) return;
     if (!worker) throw new EngineError(store.state.problem ?? { code: "io", message: "The engine could not be loaded." });
-    const { trace, json, served } = await start(worker);
+    await Promise.all([serviceForAsking(), answerersKnown]);
     if (mine !== turn) return;
-    await fetchChunks(trace);
-    if (mine !== turn) return;
-    const now = store.state.run ?? run;
-    const forked = forkedAt === null ? null : { step: forkedAt, served };
-    store.update({ run: { ...now, state: "finished", trace, json, forked } });
+    if (signal.aborted) throw cancelled();
+    const situation = { ...situationOf(store.state), ...(wish ? { wish } : {}) };
+    let choice = choose(question, situation);
+    // A recorded run has its steps already: what is forked is worked out here.
+    if (choice.who === "recorded" && forkedAt !== undefined) choice = { who: "browser", why: "", until: null };
+    for (;;) {
+      store.update({ run: { ...(store.state.run ?? run), by: choice, trace: null, otherIndex: false }, draft: "" });
+      if (choice.who === "recorded") {
+        if (await play(question, choice, signal, mine)) break;
+        if (mine !== turn) return;
+        if (signal.aborted) throw cancelled();
+        choice = { who: "browser", why: `${choice.why} The recorded run could not be loaded.`.trim(), until: choice.until };
+        continue;
+      }
+      completions.begin(choice.who, signal);
+      const { trace, json, served } = await start(worker, choice.who);
+      if (mine !== turn) return;
+      if (choice.who === "live" && trace.status === "failed") {
+        const { failure } = completions;
+        if (failure) learnFrom(failure);
+        const why = failure?.message ?? `The live answer failed: ${trace.error?.message ?? "no reason was given"}.`;
+        choice = forkedAt === undefined ? await instead(question, failure, why, signal) : { who: "browser", why, until: failure?.until ?? null };
+        if (mine !== turn) return;
+        if (signal.aborted) throw cancelled();
+        continue;
+      }
+      await fetchChunks(trace);
+      if (mine !== turn) return;
+      const now = store.state.run ?? run;
+      store.update({ run: { ...now, state: "finished", trace, json, forked: forkedAt === undefined ? null : { step: forkedAt, served } }, draft: "" });
+      break;
+    }
   } catch (error) {
     if (mine !== turn) return;
-    store.update({ run: { ...(store.state.run ?? run), state: "failed", problem: problemOf(error) } });
+    store.update({ run: { ...(store.state.run ?? run), state: "failed", problem: problemOf(error) }, draft: "" });
   }
+  if (mine !== turn) return;
   const { run: ended } = store.state;
   if (ended) say(announcement(ended));
 }
+
+const cancelled = (): EngineError => new EngineError({ code: "cancelled", message: "The question was cancelled." });
+
+/** Who goes on when the live answer failed. The server may name a recorded run that only it knows to fit. */
+async function instead(question: string, failure: ProviderFailure | null, why: string, signal: AbortSignal): Promise<Choice> {
+  const next = chooseAfter(question, situationOf(store.state), why, failure?.until ?? null);
+  if (next.who === "recorded" || !failure?.recording || !/^[a-z0-9-]{1,64}$/.test(failure.recording)) return next;
+  const offered = await readRecording(api, { id: failure.recording }, signal);
+  const fits = offered && recordingFor(question, [offered.recording], "");
+  return fits ? { who: "recorded", recording: fits, why, until: failure.until } : next;
+}
+
+/** Plays a recorded run; false when it could not be had. */
+async function play(question: string, choice: Extract<Choice, { who: "recorded" }>, signal: AbortSignal, mine: number): Promise<boolean> {
+  const recorded = await readRecording(api, choice.recording, signal);
+  // No recording answers another question, whatever a server sends.
+  if (!recorded || mine !== turn || signal.aborted || !recordingFor(question, [recorded.recording], "")) return false;
+  const { trace, json, recording } = recorded;
+  const otherIndex = trace.index_digest !== store.state.info?.digest;
+  const show = (change: Partial<Run>): void => {
+    const { run } = store.state;
+    if (run && mine === turn) store.update({ run: { ...run, ...change } });
+  };
+  show({ by: { ...choice, recording }, otherIndex, trace: { ...trace, status: "running", steps: trace.steps.slice(0, 1) } });
+  await fetchChunks(trace);
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  await playSteps(trace, (soFar) => show({ trace: soFar }), signal, still);
+  if (signal.aborted) return false;
+  show({ state: "finished", trace, json });
+  return true;
+}
+
+function cancelRun(): void {
+  asking.abort();
+  void worker?.call("cancel", null);
+}
+
+// ---------------------------------------------------------------- the server that may answer live
+
+/** A status that says "not now" is asked for again after this long, when somebody asks a question. */
+const staleMs = 15_000;
+/** Longest timer that browsers count down correctly. */
+const longestTimerMs = 2 ** 31 - 1;
+const servedBefore = "polygraph.service";
+
+let serviceRead: Promise<void> | null = null;
+let serviceAt = 0;
+let serviceTimer = 0;
+
+function refreshService(): Promise<void> {
+  serviceRead ??= readService(api, store.state.service).then((service) => {
+    serviceRead = null;
+    serviceAt = performance.now();
+    setService(service);
+  });
+  return serviceRead;
+}
+
+function setService(service: Service): void {
+  try {
+    if (service.state !== "unreachable") storage?.setItem(servedBefore, service.state === "none" ? "none" : "yes");
+    // Without a network nobody knows whether this site has such a server; one that never answered is not missed.
+    else if (!navigator.onLine && storage?.getItem(servedBefore) !== "yes") service = { ...service, state: "none" };
+  } catch {
+    // Nothing is remembered, so a visit without a network says that the server cannot be reached.
+  }
+  store.update({ service });
+  window.clearTimeout(serviceTimer);
+  if (!service.until) return;
+  const wait = Date.parse(service.until) - Date.now() + 1000;
+  if (wait > 0 && wait < longestTimerMs) serviceTimer = window.setTimeout(() => void refreshService(), wait);
+}
+
+/** Before a question is asked: the status, where it is unknown or may have changed. It ends by itself within seconds. */
+async function serviceForAsking(): Promise<void> {
+  const { state } = store.state.service;
+  const { answers } = store.state.settings;
+  if (answers !== "automatic" && answers !== "live" && answers !== "recorded") return;
+  const stale = state !== "live" && state !== "none" && performance.now() - serviceAt > staleMs;
+  if (state === "unknown" || stale) await refreshService();
+}
+
+/** A failed task tells more than the status did when it was read. */
+function learnFrom(failure: ProviderFailure): void {
+  const { service } = store.state;
+  serviceAt = performance.now();
+  if (failure.kind === "busy") setService({ ...service, state: "busy", until: failure.until });
+  else if (failure.kind === "unreachable" || failure.kind === "timeout") setService({ ...service, state: "unreachable", until: null });
+  else if (failure.kind === "index_mismatch") void refreshService();
+  else if (failure.kind === "absent") setService({ ...service, state: "none", until: null });
+}
+
+window.addEventListener("online", () => void refreshService());
 
 function problemOf(error: unknown): Problem {
   if (error instanceof EngineError) return { code: error.code, message: error.message };
@@ -182,11 +364,11 @@ function problemOf(error: unknown): Problem {
 function goHome(history: "push" | "none"): void {
   ++turn;
   wanted = null;
-  void worker?.call("cancel", null);
+  cancelRun();
   if (history === "push") window.history.pushState({ depth: depth() + 1 }, "", addressOf(""));
   field.value = "";
   document.title = "Polygraph";
-  store.update({ asked: "", typed: "", hits: null, run: null, replay: null });
+  store.update({ asked: "", typed: "", hits: null, run: null, replay: null, draft: "" });
 }
 
 /** How many of our own entries lie behind this one. */
@@ -317,7 +499,7 @@ async function replay(): Promise<void> {
   }
 }
 
-function download(): void {
+function downloadTrace(): void {
   const { run } = store.state;
   if (!run?.trace) return;
   const url = URL.createObjectURL(new Blob([run.json], { type: "application/json" }));
@@ -353,8 +535,34 @@ byId("settings-button").addEventListener("click", () => {
     settings,
     presets,
     change: changeSettings,
+    answerers,
   });
+  void learnAnswerers();
 });
+
+/** Settles once it is known whether the visitor's choice can be had. */
+let answerersKnown: Promise<void> = Promise.resolve();
+
+let download = new AbortController();
+const answerers = answerersView(() => store.state, {
+  changeEndpoint(endpoint) {
+    saveEndpoint(storage, endpoint);
+    store.update({ endpoint });
+  },
+  downloadBuiltIn() {
+    download = new AbortController();
+    void downloadBuiltIn((builtIn) => store.update({ builtIn }), download.signal);
+  },
+  cancelDownload: () => download.abort(),
+});
+
+/** What the settings have to know of this page and this browser before they can offer somebody else to answer. */
+async function learnAnswerers(): Promise<void> {
+  if (store.state.service.state === "unreachable") void refreshService();
+  const known = hasBuiltIn() && store.state.builtIn.state !== "downloading" ? readBuiltIn() : null;
+  const [builtIn, policy] = await Promise.all([known, readConnectPolicy(document.baseURI)]);
+  store.update({ ...(builtIn ? { builtIn } : {}), ...(policy !== null ? { policy } : {}) });
+}
 
 document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
@@ -374,7 +582,7 @@ document.addEventListener("click", (event) => {
 
 const panel = new TracePanel(byId("trace"), popover, {
   replay: () => void replay(),
-  download,
+  download: downloadTrace,
   copyLink: () => void copy(new URL(addressOf(store.state.asked), document.baseURI).href, "Link"),
   forkFrom,
 });
@@ -394,21 +602,24 @@ store.watch(
     popover.hide();
     showAnswer(byId("answer"), run, popover, {
       copy: (text, what) => void copy(text, what),
-      cancel: () => void worker?.call("cancel", null),
+      cancel: cancelRun,
       askAgain: () => ask(run.question, "none"),
+      askHere,
       moreStages,
     });
   },
 );
+store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), run, draft));
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
-  (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.threads],
+  (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
   () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => offline.update() }),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);
   if (info) byId("corpus").textContent = info.metadata.title || info.metadata.corpus;
 });
+store.watch((s) => [s.service, s.policy, s.builtIn], () => settingsView.refresh());
 store.watch((s) => [s.problem], (problem) => {
   const box = byId("problem");
   box.hidden = problem === null;
@@ -426,6 +637,9 @@ async function begin(): Promise<void> {
     field.disabled = true;
     return;
   }
+  void refreshService();
+  const { answers } = store.state.settings;
+  if (answers === "own" || answers === "built-in") answerersKnown = learnAnswerers();
   worker = new WorkerClient(site.engine_worker, onEvent);
   opened = worker.call("open", { site, capabilities: found }).then(({ info, presets }) => {
     store.update({ info, presets });

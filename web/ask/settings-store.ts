@@ -1,10 +1,12 @@
-// The visitor's settings: a preset, what differs from it, and whether models are loaded. Kept in this browser.
+// The visitor's settings: who answers, a preset, what differs from it, and whether models are loaded. Kept in this browser.
 
 import type { Presets, RunConfig } from "../engine/boundary.ts";
+import { wishes, type Choice, type Wish } from "../providers/choice.ts";
 
 export interface Settings extends RunConfig {
   /** `auto`: models load by themselves; `off`: after the visitor cancelled, only on request. */
   models: "auto" | "off";
+  answers: Wish;
 }
 
 const key = "polygraph.settings";
@@ -13,7 +15,7 @@ export const defaultPreset = "tuned";
 /** In the page the reranker has a budget (agent.md): 1.5 s, so that an answer never waits longer for it. */
 export const pageDefaults: Record<string, string> = { RERANK_BUDGET_MS: "1500" };
 
-export const defaults: Settings = { preset: defaultPreset, set: {}, models: "auto" };
+export const defaults: Settings = { preset: defaultPreset, set: {}, models: "auto", answers: "automatic" };
 
 /** The options that the page offers, with their words. The names are those of the command line and the environment. */
 export const offered = [
@@ -34,6 +36,7 @@ export function loadSettings(storage: Storage | null): Settings {
       preset: typeof stored.preset === "string" ? stored.preset : defaultPreset,
       set: Object.fromEntries(set),
       models: stored.models === "off" ? "off" : "auto",
+      answers: wishes.find((wish) => wish === stored.answers) ?? "automatic",
     };
   } catch {
     return defaults;
@@ -58,9 +61,10 @@ export function valueOf(presets: Presets | null, settings: RunConfig, name: stri
   );
 }
 
-/** What the engine is given: the preset, the page's own defaults, then what was set by hand. */
-export function runConfig(settings: RunConfig): RunConfig {
-  return { preset: settings.preset, set: { ...pageDefaults, ...settings.set } };
+/** What the engine is given: the preset, the page's own defaults, what was set by hand, and who completes its LLM tasks. */
+export function runConfig(settings: RunConfig, who: Choice["who"] = "browser"): RunConfig {
+  const provider = who === "live" ? "proxy" : who === "own" || who === "built-in" ? "openai-compatible" : "extractive";
+  return { preset: settings.preset, set: { ...pageDefaults, ...settings.set, PROVIDER: provider } };
 }
 
 /** True when nothing differs from the product's default. */

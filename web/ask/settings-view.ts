@@ -1,4 +1,5 @@
-// The settings in a dialog: for every question from now on, or for asking one again from a step.
+// The settings in a dialog: for every question from now on, or for asking one again from a step. Who answers is chosen in the
+// first case alone: its part is made by answerers-view.ts.
 
 import type { Presets, RunConfig } from "../engine/boundary.ts";
 import { fill, h, type Child } from "./dom.ts";
@@ -17,6 +18,8 @@ export interface SettingsDialog {
   note: string;
   settings: Settings;
   presets: Presets | null;
+  /** The part about who answers, made anew with the settings that hold now. */
+  answerers?: (settings: Settings, change: (settings: Settings) => void) => Child;
   /** Words of the button that applies; without it every change applies at once. */
   confirm?: { label: string; run(config: RunConfig): void };
   change?(settings: Settings): void;
@@ -24,6 +27,7 @@ export interface SettingsDialog {
 
 export class SettingsView {
   readonly #dialog: HTMLDialogElement;
+  #show: () => void = () => undefined;
 
   constructor(dialog: HTMLDialogElement) {
     this.#dialog = dialog;
@@ -43,8 +47,16 @@ export class SettingsView {
       }));
       if (focused) this.#dialog.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
     };
+    this.#show = show;
     show();
     this.#dialog.showModal();
+  }
+
+  /** Shows what has become known meanwhile. A field that somebody types in is left alone. */
+  refresh(): void {
+    const active = document.activeElement;
+    if (!this.#dialog.open || (active instanceof HTMLInputElement && active.type !== "checkbox" && this.#dialog.contains(active))) return;
+    this.#show();
   }
 
   #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void): Child[] {
@@ -53,6 +65,7 @@ export class SettingsView {
     const form = h("form", { method: "dialog" },
       h("h2", { id: "settings-title" }, options.title),
       h("p", { class: "quiet" }, options.note),
+      options.answerers?.(settings, change),
       h("label", { class: "setting" }, h("span", null, "Preset"),
         h("select", { name: "preset", on: { change: (event) => change({ ...settings, preset: (event.target as HTMLSelectElement).value, set: {} }) } },
           names.map((name) => h("option", { value: name, selected: name === settings.preset }, name)))),

@@ -2,6 +2,11 @@
 
 import type { Chunk, Hit, IndexInfo, Presets } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
+import type { BuiltInState } from "../providers/built-in.ts";
+import type { Choice } from "../providers/choice.ts";
+import type { ConnectPolicy } from "../providers/connect-policy.ts";
+import type { Endpoint } from "../providers/endpoint.ts";
+import type { Service } from "../providers/service.ts";
 import type { IndexProgress, ModelProgress } from "../worker/messages.ts";
 import type { Settings } from "./settings-store.ts";
 
@@ -14,6 +19,10 @@ export interface Problem {
 export interface Run {
   question: string;
   state: "running" | "finished" | "failed";
+  /** Who answers it, and why nobody before them; null: not decided yet. */
+  by: Choice | null;
+  /** A recorded run over another index than the page's: what its ids stand for has to be compared. */
+  otherIndex: boolean;
   /** Grows step by step while it runs. */
   trace: Trace | null;
   /** The finished trace's own bytes. */
@@ -43,6 +52,13 @@ export interface State {
   threads: number;
   offline: Offline;
   settings: Settings;
+  service: Service;
+  endpoint: Endpoint;
+  /** Whom this page may connect to; null: not known. */
+  policy: ConnectPolicy | null;
+  builtIn: BuiltInState;
+  /** Text of a generation under way, before its citations were checked. */
+  draft: string;
   /** What stands in the field. */
   typed: string;
   /** The question whose answer is shown; empty at the start page. */

@@ -4,6 +4,7 @@
 import type { ModelProgress } from "../worker/messages.ts";
 import { fill, h, type Child } from "./dom.ts";
 import type { State } from "./state.ts";
+import { whoView } from "./who.ts";
 import { megabytes, plural, stageExtent, stageNames, stageUsed, type StageName } from "./words.ts";
 
 export interface StripActions {
@@ -15,7 +16,7 @@ export interface StripActions {
 
 export function stripView(root: HTMLElement, state: Readonly<State>, actions: StripActions): void {
   fill(root, h("ul", null,
-    item("who", h("strong", null, "In this browser"), " – your question is not sent anywhere"),
+    item("who", whoView(state)),
     stages(state),
     models(state, actions),
     offline(state, actions)));

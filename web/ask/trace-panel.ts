@@ -6,7 +6,7 @@ import { candidateTable } from "./candidates.ts";
 import { chunkNumber, fill, h, heading, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
 import type { Run } from "./state.ts";
-import { count, date, duration, featureNames, nameAndPlace, nodeNames, percent, plural, score } from "./words.ts";
+import { count, date, dollars, duration, featureNames, nameAndPlace, nodeNames, percent, plural, score } from "./words.ts";
 import { wordDiff } from "./word-diff.ts";
 
 export interface TraceActions {
@@ -60,7 +60,8 @@ export class TracePanel {
     fill(this.#root,
       h("div", { class: "trace-head" },
         h("h2", null, "Trace"),
-        h("span", { class: "quiet numbers" }, finished ? totals(trace) : "running …"),
+        h("span", { class: "quiet numbers" }, finished ? totals(trace) : run.state === "running" ? "running …" : "stopped"),
+        run.by?.who === "recorded" && h("span", { class: "tag" }, `recorded on ${date(run.by.recording.recordedAt)}`),
         finished && h("span", { class: "trace-actions" },
           h("button", { type: "button", class: "plain", "data-key": "replay", on: { click: () => this.#actions.replay() } }, "Replay"),
           h("button", { type: "button", class: "plain", "data-key": "download", on: { click: () => this.#actions.download() } }, "Download"),
@@ -159,8 +160,8 @@ export class TracePanel {
   #foot(step: Step, run: Run): Child {
     const calls = step.effects.filter((effect) => effect.kind !== "time");
     return h("div", { class: "step-foot" },
-      calls.length > 0 && h("ul", { class: "effects" }, calls.map(effectLine)),
-      run.state === "finished" &&
+      calls.length > 0 && h("ul", { class: "effects" }, calls.map((effect) => effectLine(effect, run))),
+      run.state === "finished" && !run.otherIndex &&
         h("button", { type: "button", class: "plain", "data-key": `fork-${step.n}`, on: { click: () => this.#actions.forkFrom(step.n) } }, "Ask again from here …"));
   }
 
@@ -213,15 +214,23 @@ function rowKey(row: HTMLElement): string {
   return `${row.closest(".step")?.querySelector(".step-n")?.textContent ?? ""} ${row.dataset["id"] ?? ""}`;
 }
 
-function effectLine(effect: RecordedEffect): HTMLElement {
+/** Where the reply of a language model came from; models of this browser need no such word. */
+function origin(effect: RecordedEffect, run: Run): string {
+  if (run.by?.who === "recorded") return "recorded";
+  if (effect.cached) return "cached";
+  return effect.kind === "complete" && run.by?.who === "live" ? "live" : "";
+}
+
+function effectLine(effect: RecordedEffect, run: Run): HTMLElement {
   const tokens = effect.tokens.in + effect.tokens.out;
+  const from = origin(effect, run);
   return h("li", { class: "numbers" },
     h("span", { class: "effect-kind" }, effect.kind), " ", duration(effect.ms),
-    tokens > 0 && ` · ${count(tokens)} tokens`,
-    effect.cost_usd !== null && effect.cost_usd > 0 && ` · ${effect.cost_usd.toFixed(4)} USD`,
+    tokens > 0 && (effect.kind === "complete" ? ` · ${count(effect.tokens.in)} tokens in, ${count(effect.tokens.out)} out` : ` · ${count(tokens)} tokens`),
+    effect.cost_usd !== null && effect.cost_usd > 0 && ` · ${dollars(effect.cost_usd)}`,
     effect.model && ` · ${effect.model}`,
     effect.finish === "length" && " · cut at its token limit",
-    effect.cached && [" · ", h("span", { class: "tag" }, "cached")]);
+    from && [" · ", h("span", { class: "tag" }, from)]);
 }
 
 function about(trace: Trace): Child[] {

@@ -44,6 +44,19 @@ export const stageUsed = (entry: string): boolean => /^used\b/.test(entry);
 /** How far a stage got where it stopped early: "3 of 10"; empty otherwise. */
 export const stageExtent = (entry: string): string => /^used: (\d+ of \d+)\b/.exec(entry)?.[1] ?? "";
 
+/** Dollars, with as many places as a small amount needs. */
+export const dollars = (usd: number): string => `${usd >= 0.01 ? usd.toFixed(4) : usd.toFixed(6)} USD`;
+
+const hour = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const dayAndHour = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** A time to come, by the visitor's clock; empty where it is past or none. */
+export function comingTime(iso: string | null, now = new Date()): string {
+  const time = new Date(iso ?? Number.NaN);
+  if (Number.isNaN(time.getTime()) || time <= now) return "";
+  return time.toDateString() === now.toDateString() ? `at ${hour.format(time)}` : `on ${dayAndHour.format(time)}`;
+}
+
 export function date(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 10);

@@ -93,7 +93,20 @@ export interface TokenPair {
 export type Effect = { id: number; digest?: string } & (
   | { kind: "embed"; token_ids: number[] }
   | { kind: "score"; pairs: TokenPair[]; budget_ms: number }
-  | { kind: "complete"; task: "grade" | "rewrite" | "generate" }
+  | {
+      kind: "complete";
+      task: "grade" | "rewrite" | "generate";
+      question: string;
+      /** Of grade and generate. */
+      chunk_ids: string[];
+      /** Of rewrite, with the grader's reason. */
+      failed_query: string;
+      reason: string;
+      /** JSON Schema of the reply; null: free text. */
+      schema: unknown;
+      /** What was wrong with the reply before this one. */
+      repair: string | null;
+    }
   | { kind: "time" }
 );
 

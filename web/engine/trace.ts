@@ -21,6 +21,8 @@ export interface RetrieveData {
   query: string;
   candidates: Candidate[];
   retrieved_ids: string[];
+  /** Only where the trace was written with text. */
+  passages?: { id: string; title: string; heading_path: string; url: string; text: string }[];
 }
 
 export interface GradeData {

@@ -1,5 +1,5 @@
 // The page's engine worker: loads the engine, streams the index into it, answers passages while somebody types, and runs
-// the agent, asking the model worker for embeddings and scores.
+// the agent, asking the model worker for embeddings and scores, and the page for what a language model completes.
 
 import type { Effect, EffectResult, EngineFactory, IndexInfo, RunConfig, RunOptions, Started } from "../engine/boundary.ts";
 import { Engine, EngineError } from "../engine/engine.ts";
@@ -20,6 +20,9 @@ interface Opened {
 
 let opened: Opened | undefined;
 let running: AbortController | undefined;
+/** LLM tasks that the page works on. */
+const tasks = new Map<number, (result: EffectResult) => void>();
+let nextTicket = 1;
 
 const post = (message: FromWorker): void => self.postMessage(message);
 
@@ -55,6 +58,11 @@ const handlers: Handlers = {
   },
   cancel: () => {
     running?.abort();
+    return null;
+  },
+  completed: ({ ticket, result }) => {
+    tasks.get(ticket)?.(result);
+    tasks.delete(ticket);
     return null;
   },
   models: (request) => {
@@ -168,7 +176,10 @@ async function run(started: Started): Promise<Finished> {
     return { trace: JSON.parse(json) as Trace, json, served: last.served ?? 0 };
   } finally {
     engine.release(started.run);
-    if (running === controller) running = undefined;
+    if (running === controller) {
+      running = undefined;
+      tasks.clear();
+    }
   }
 }
 
@@ -181,8 +192,10 @@ async function perform(models: Models, effect: Effect): Promise<EffectResult> {
     case "score":
       return models.score(effect.pairs, effect.budget_ms);
     case "complete":
-      return {
-        error: { code: "provider_failed", message: "This page answers extractively; it has no language model to ask." },
-      };
+      return new Promise((resolve) => {
+        const ticket = nextTicket++;
+        tasks.set(ticket, resolve);
+        post({ event: "complete", ticket, task: effect });
+      });
   }
 }

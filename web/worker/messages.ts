@@ -1,6 +1,6 @@
 // The messages between the page and its engine worker. Each call ties its request to its reply; events come unasked.
 
-import type { Chunk, ErrorBody, Hit, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
+import type { Chunk, Effect, EffectResult, ErrorBody, Hit, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Site } from "./site.ts";
@@ -16,6 +16,8 @@ export interface Calls {
   fork: { request: { trace: string; step: number; config: RunConfig }; reply: Finished };
   replay: { request: { trace: string }; reply: { identical: boolean; difference: string; step: number; ms: number } };
   cancel: { request: null; reply: null };
+  /** What came of a `complete` event. One that nobody waits for any more is dropped. */
+  completed: { request: { ticket: number; result: EffectResult }; reply: null };
   /** `storage`: the models can be kept in this browser. */
   models: { request: { action: "load"; storage: boolean } | { action: "cancel" }; reply: null };
 }
@@ -59,6 +61,8 @@ export interface ModelProgress {
 export type WorkerEvent =
   | { event: "index"; progress: IndexProgress }
   | { event: "models"; models: ModelProgress[]; threads: number }
-  | { event: "run"; trace: Trace };
+  | { event: "run"; trace: Trace }
+  /** An LLM task of the run. The page performs it: it knows who answers, and shows the draft. */
+  | { event: "complete"; ticket: number; task: Extract<Effect, { kind: "complete" }> };
 
 export type FromWorker = Answer | WorkerEvent;

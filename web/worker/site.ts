@@ -24,6 +24,8 @@ export interface Site {
   index: { url: string; bytes: number; digest: string; built_at: string };
   models: ModelFile[];
   examples: string;
+  /** Prompts and prices, for providers that the page itself sends a prompt to. */
+  tasks: string;
 }
 
 /** The same with absolute URLs: a worker resolves against its own address otherwise. */
@@ -41,5 +43,6 @@ export function resolveSite(site: Site, base: string): Site {
     index: { ...site.index, url: at(site.index.url) },
     models: site.models.map((model) => ({ ...model, url: at(model.url) })),
     examples: at(site.examples),
+    tasks: at(site.tasks),
   };
 }

@@ -1,0 +1,50 @@
+// The store's own thread: its calls block, connections must not. While the store can't be read or written nothing goes
+// upstream; it is tried again every second until it answers.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "proxy/http/log.hpp"
+#include "proxy/store/store.hpp"
+
+namespace polygraph::proxy {
+
+class StoreThread {
+ public:
+  /// `log` must outlive it.
+  StoreThread(std::unique_ptr<Store> store, http::Log& log);
+  /// Runs what was posted, then ends.
+  ~StoreThread();
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  /// Runs `job` on the thread, in order. It says whether the store worked.
+  void post(std::function<bool(Store&)> job);
+  /// Any thread.
+  bool sound() const noexcept { return sound_.load(std::memory_order_relaxed); }
+
+ private:
+  void run();
+  void note(bool worked, const char* what);
+
+  std::unique_ptr<Store> store_;
+  http::Log& log_;
+  std::atomic<bool> sound_{true};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<bool(Store&)>> jobs_;
+  bool stopped_ = false;
+  Millis last_logged_ = 0;
+  std::thread thread_;
+};
+
+/// Milliseconds since 1970, UTC.
+Millis wall_clock();
+
+}  // namespace polygraph::proxy

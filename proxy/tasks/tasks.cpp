@@ -1,0 +1,208 @@
+#include "proxy/tasks/tasks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "proxy/tasks/prices.hpp"
+#include "proxy/tasks/prompts.hpp"
+#include "wasm/agent/reply.hpp"
+#include "wasm/text/digest.hpp"
+
+namespace polygraph::proxy {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Prompt {
+  std::string_view system, user;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \n");
+  return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \n") - first + 1);
+}
+
+Prompt read_prompt(agent::Task task) {
+  constexpr std::string_view system_heading = "# system\n", user_heading = "\n# user\n";
+  const std::string_view file = prompt_files(task).prompt;
+  const std::size_t user = file.find(user_heading);
+  return {trimmed(file.substr(system_heading.size(), user - system_heading.size())), trimmed(file.substr(user + user_heading.size()))};
+}
+
+/// At most `longest` bytes of `text`, cut on a code point.
+std::string cut(std::string_view text, std::size_t longest) {
+  std::string sound = agent::well_formed(text);
+  if (sound.size() <= longest) return sound;
+  constexpr std::string_view ellipsis = "\xE2\x80\xA6";
+  std::size_t end = longest - ellipsis.size();
+  while (end > 0 && (static_cast<unsigned char>(sound[end]) & 0xC0) == 0x80) --end;
+  sound.resize(end);
+  return sound.append(ellipsis);
+}
+
+bool equal_without_case(std::string_view text, std::string_view small) {
+  if (text.size() < small.size()) return false;
+  return std::equal(small.begin(), small.end(), text.begin(), [](char s, char t) { return s == (t >= 'A' && t <= 'Z' ? t - 'A' + 'a' : t); });
+}
+
+/// Text of a caller or a corpus made safe to stand between our tags: it can neither close them, nor open one of its own,
+/// nor write the marks by which chat templates part roles (servers that read special tokens out of the text exist).
+std::string as_data(std::string_view text) {
+  static constexpr std::array<std::string_view, 9> tags = {"passage", "question", "query", "reason", "start_of_turn", "end_of_turn", "think", "bos>", "eos>"};
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '<') {
+      out += text[i];
+      continue;
+    }
+    const std::size_t name = std::min(text.find_first_not_of(" \t\r\n/", i + 1), text.size());
+    const std::string_view rest = text.substr(name);
+    const bool ours = std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) { return equal_without_case(rest, tag); });
+    const bool role_mark = text.substr(i + 1).starts_with('|') || text.substr(i + 1).starts_with("\xEF\xBD\x9C");
+    out += ours || role_mark ? "&lt;" : "<";
+  }
+  return out;
+}
+
+/// The same for what stands in an attribute, on one line.
+std::string as_attribute(std::string_view text) {
+  std::string out;
+  for (const char c : as_data(cut(text, longest_heading_bytes))) {
+    if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+Result<std::string> passages(const agent::CompleteRequest& request, const index::Index& index) {
+  std::string out;
+  for (const std::string& id : request.chunk_ids) {
+    const auto number = index.find_chunk(id);
+    if (!number) return fail(ErrorCode::not_found, "the index holds no chunk \"" + cut(id, longest_heading_bytes) + "\"", "chunk_ids");
+    const index::Chunk chunk = index.chunk(*number);
+    if (!out.empty()) out += "\n\n";
+    // An id that holds a mark of ours would be shown escaped, and a citation of it is then no match: refused, not trusted.
+    out += "<passage id=\"" + as_attribute(id) + "\" title=\"" + as_attribute(index.document(chunk.document).title) + '"';
+    if (!chunk.heading_path.empty()) out += " heading=\"" + as_attribute(chunk.heading_path) + '"';
+    out += ">\n" + as_data(cut(chunk.text, longest_passage_bytes)) + "\n</passage>";
+  }
+  return out;
+}
+
+/// `{{name}}` replaced in one pass, so that a value is never read as a template.
+std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find("{{");
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = text.find("}}", open);
+    const std::string_view name = text.substr(open + 2, close - open - 2);
+    for (const auto& [field, value] : fields) {
+      if (field == name) out += value;
+    }
+    text.remove_prefix(close + 2);
+  }
+  return out;
+}
+
+bool gpt_oss(std::string_view model) { return model.find("gpt-oss") != std::string_view::npos; }
+bool qwen(std::string_view model) { return model.find("qwen3") != std::string_view::npos; }
+
+/// OpenAI's own reasoning models take neither `max_tokens` nor a temperature.
+bool openai_reasoning(std::string_view model) {
+  for (const std::string_view prefix : {"o1", "o3", "o4", "gpt-5"}) {
+    if (model.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+/// What endpoints count beside the messages' own text: marks of each message, and the system message that gpt-oss's
+/// template puts in front. Measured figures are 4 and about 70.
+constexpr std::uint64_t tokens_of_template = 160, tokens_of_message = 16;
+
+}  // namespace
+
+const std::string& TaskModels::of(agent::Task task) const {
+  switch (task) {
+    case agent::Task::grade: return grader;
+    case agent::Task::rewrite: return rewriter;
+    case agent::Task::generate: break;
+  }
+  return generator;
+}
+
+Dialect dialect_of(std::string_view upstream_url) {
+  const std::string host = host_of(upstream_url);
+  return host == "groq.com" || host.ends_with(".groq.com") ? Dialect::groq : Dialect::plain;
+}
+
+std::string prompt_version(agent::Task task) {
+  const PromptFiles files = prompt_files(task);
+  std::string bytes(files.prompt);
+  bytes += '\0';
+  bytes += files.schema;
+  constexpr std::size_t prefix = 7;  // "xxh128:"
+  return std::string(agent::name(task)) + '-' + text::digest(bytes).substr(prefix, 8);
+}
+
+Result<TaskCall> task_call(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens, bool stream,
+                           Dialect dialect) {
+  auto shown = passages(request, index);
+  if (!shown) return tl::unexpected(shown.error());
+  const Prompt prompt = read_prompt(request.task);
+  const std::string user = filled(prompt.user, {{"question", as_data(agent::well_formed(request.question))},
+                                                {"passages", *shown},
+                                                {"failed_query", as_data(cut(request.failed_query, longest_query_bytes))},
+                                                {"reason", as_data(cut(request.reason, longest_reason_bytes))}});
+  Json messages = Json::array({{{"role", "system"}, {"content", prompt.system}}, {{"role", "user"}, {"content", user}}});
+  if (!request.repair.empty()) {
+    messages.push_back({{"role", "user"},
+                        {"content", "Your last reply could not be read: " + as_data(cut(request.repair, longest_repair_bytes)) +
+                                        "\nReply again, briefly, with the JSON object alone."}});
+  }
+
+  TaskCall call;
+  call.prompt_version = prompt_version(request.task);
+  call.prompt_tokens = tokens_of_template;
+  for (const auto& message : messages) call.prompt_tokens += tokens_of_message + most_tokens(message.at("content").get_ref<const std::string&>());
+
+  Json body;
+  body["model"] = agent::well_formed(model);
+  body["messages"] = std::move(messages);
+  const std::string_view schema = prompt_files(request.task).schema;
+  if (!schema.empty()) {
+    if (dialect == Dialect::plain || gpt_oss(model)) {
+      const Json parsed = Json::parse(schema);
+      // gpt-oss's template shows the schema to the model, and it is counted.
+      call.prompt_tokens += most_tokens(parsed.dump(2));
+      body["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", agent::name(request.task)}, {"strict", true}, {"schema", parsed}}}};
+    } else {
+      body["response_format"] = {{"type", "json_object"}};
+    }
+  }
+  const bool own_temperature = dialect == Dialect::plain && openai_reasoning(model);
+  body[dialect == Dialect::groq || own_temperature ? "max_completion_tokens" : "max_tokens"] = max_tokens;
+  if (!own_temperature) body["temperature"] = 0;
+  if (dialect == Dialect::groq && gpt_oss(model)) {
+    body["reasoning_effort"] = "low";
+    body["include_reasoning"] = false;
+  } else if (dialect == Dialect::groq && qwen(model)) {
+    body["reasoning_format"] = "hidden";
+  }
+  body["stream"] = stream;
+  if (stream) body["stream_options"] = {{"include_usage", true}};
+  call.body = body.dump();
+  return call;
+}
+
+}  // namespace polygraph::proxy
