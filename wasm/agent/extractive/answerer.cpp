@@ -164,6 +164,13 @@ class Writer {
   std::uint32_t begin_ = 0, end_ = 0;
 };
 
+void best_first(std::vector<Candidate>& candidates) {
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.passage != b.passage ? a.passage < b.passage : a.unit < b.unit;
+  });
+}
+
 std::vector<Candidate> scored(const std::vector<Passage>& passages, const Question& question, std::string_view asked, const index::Index& index) {
   std::vector<Candidate> candidates;
   if (question.total_idf() <= 0) return candidates;
@@ -192,10 +199,7 @@ std::vector<Candidate> scored(const std::vector<Passage>& passages, const Questi
       candidates.push_back(std::move(candidate));
     }
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return a.passage != b.passage ? a.passage < b.passage : a.unit < b.unit;
-  });
+  best_first(candidates);
   return candidates;
 }
 
@@ -237,9 +241,10 @@ std::vector<std::size_t> read_with(const Passage& passage, std::size_t unit) {
 /// into its order they made answers worse (share of a reference answer's terms .65 with the logit alone, .61 by words).
 std::vector<Candidate> reordered(const std::vector<Candidate>& by_words, std::span<const float> logits) {
   if (logits.empty()) return by_words;
-  std::vector<Candidate> out(by_words.begin(), by_words.begin() + static_cast<std::ptrdiff_t>(std::min(by_words.size(), logits.size())));
+  std::vector<Candidate> out = by_words;
+  if (logits.size() < out.size()) out.erase(out.begin() + static_cast<std::ptrdiff_t>(logits.size()), out.end());
   for (std::size_t i = 0; i < out.size(); ++i) out[i].score = static_cast<double>(logits[i]);
-  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  best_first(out);
   return out;
 }
 
