@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@
 #include "cli/secret.hpp"
 #include "proxy/http/log.hpp"
 #include "proxy/service/service.hpp"
+
+extern char** environ;
 
 namespace polygraph::cli {
 namespace {
@@ -35,13 +38,16 @@ class LazyModels {
   LazyModels(const Settings& settings, const index::Index& index) : models_(settings), index_(&index) {}
 
   agent::EffectResult perform(const agent::Effect& effect) {
+    const bool model = effect.kind() == agent::EffectKind::embed || effect.kind() == agent::EffectKind::score;
+    if (!model) return cli::perform(effect, {});
     Result<Models::Available> available = [&] {
       const std::lock_guard lock(mutex_);
       return models_.available(*index_);
     }();
     if (available) return cli::perform(effect, *available);
+    // An index of other models than this machine's is no reason to answer nothing: the run goes on lexically and says why.
     agent::EffectResult result;
-    result.value = available.error();
+    result.value = Error{ErrorCode::model_unavailable, available.error().message, available.error().field, 0};
     return result;
   }
 
@@ -68,6 +74,20 @@ std::string settings_help(const std::vector<http::ExtraSetting>& extra) {
   return out;
 }
 
+/// A setting of the environment that is none is likely misspelt, and the limit that was meant is not in force.
+void name_unknown_settings(const std::vector<http::ExtraSetting>& extra) {
+  constexpr std::string_view prefix = "PROXY_";
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable(*each);
+    if (!variable.starts_with(prefix)) continue;
+    const auto name = variable.substr(prefix.size(), variable.find('=') - prefix.size());
+    const auto own = http::server_settings();
+    const bool known = std::any_of(own.begin(), own.end(), [&](const auto& setting) { return setting.name == name; }) ||
+                       std::any_of(extra.begin(), extra.end(), [&](const auto& setting) { return setting.name == name; });
+    if (!known) say(fmt::format("note: PROXY_{} in the environment is no setting of this program", printable(name)));
+  }
+}
+
 /// Fails with what is wrong; `place` is set to where.
 Result<Api> make_api(Context& context, const Options& options, const proxy::ServiceSettings& settings, std::string& place) {
   Api api;
@@ -80,8 +100,9 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   service.settings = settings;
   service.upstream.url = options.upstream;
   service.upstream.max_reply_bytes = settings.upstream_max_bytes;
+  place.clear();
   auto key = secret(context.settings, "GROQ_API_KEY");
-  if (!key) return tl::unexpected(key.error());
+  if (!key) return fail(ErrorCode::invalid_argument, key.error().message, key.error().field);
   service.upstream.key = key->value;
 
   place = "--state";
@@ -90,6 +111,12 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   if (!store) {
     place = options.store.empty() ? state.string() : "--store";
     return tl::unexpected(store.error());
+  }
+  if (options.check_config) {
+    if (auto usable = (*store)->check(); !usable) {
+      place = options.store.empty() ? state.string() : "--store";
+      return tl::unexpected(usable.error());
+    }
   }
   service.store = std::move(*store);
 
@@ -134,6 +161,7 @@ ExitCode run(Context& context, const Options& options) {
       },
       options.set, proxy::extra_settings(service_settings));
   if (!settings) return report(settings.error());
+  name_unknown_settings(proxy::extra_settings(service_settings));
   serve.settings = *settings;
 
   // Without an index there is nothing to answer from: the site alone is served.
@@ -156,7 +184,8 @@ ExitCode run(Context& context, const Options& options) {
     say("the configuration is sound");
     return ExitCode::done;
   }
-  auto served = http::serve(serve, [&](const http::Server& server) {
+  // Moved: what stands behind the API must go with the server, before the loop that it works on.
+  auto served = http::serve(std::move(serve), [&](const http::Server& server) {
     if (options.announce) {
       const Palette colours = palette(STDERR_FILENO);
       say(fmt::format("{}Polygraph answers at {}{}/{} — Ctrl-C stops it", colours.bold, colours.accent, server.url(), colours.reset));

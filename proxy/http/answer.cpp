@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "wasm/text/utf8.hpp"
+
 namespace polygraph::http {
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
@@ -66,19 +68,27 @@ std::uint64_t Answer::body_bytes() const {
 void append_json_string(std::string& out, std::string_view text) {
   constexpr std::string_view hex = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) {
+      const auto point = text::decode(text, at);
+      if (point.valid) out.append(text.substr(at, point.length));
+      else out += "\\ufffd";
+      at += point.length;
+      continue;
+    }
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      // Bytes beyond ASCII may not be UTF-8; written as their Latin-1 code points they always make valid JSON.
+    } else if (byte < 0x20 || byte == 0x7f) {
       out += "\\u00";
       out += hex[byte >> 4];
       out += hex[byte & 15];
     } else {
       out += c;
     }
+    ++at;
   }
   out += '"';
 }

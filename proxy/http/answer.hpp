@@ -95,7 +95,7 @@ Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after 
 std::string error_body(const Refusal& refusal, std::optional<unsigned> retry_after = std::nullopt, std::string_view more = {});
 Answer json_answer(unsigned status, std::string body);
 
-/// `"…"` with what JSON must escape escaped.
+/// `"…"` with what JSON must escape escaped; bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
 /// What every answer carries for the browser: isolation (COOP, COEP, CORP), the content security policy whose

@@ -424,7 +424,8 @@ Connection::Sent Connection::send_available() {
   const std::uint64_t turn_ends = sent_ + send_bytes_per_turn;
   const auto began_with = sent_;
   const auto made_progress = [&] {
-    if (sent_ > began_with) deadlines_.set(Deadlines::write, Clock::now() + state_.limits.write_timeout);
+    // A stream that begins to wait for its client after a pause has no deadline yet.
+    if (sent_ > began_with || !deadlines_.is_set(Deadlines::write)) deadlines_.set(Deadlines::write, Clock::now() + state_.limits.write_timeout);
   };
   while (sent_ < all) {
     if (sent_ >= turn_ends) {

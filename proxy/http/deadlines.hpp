@@ -16,6 +16,7 @@ class Deadlines {
   enum Kind : std::uint8_t { idle, head, body, write, total, drain, kinds };
 
   void set(Kind kind, Clock::time_point at) noexcept { at_[kind] = at; }
+  bool is_set(Kind kind) const noexcept { return at_[kind] != never; }
   void clear(Kind kind) noexcept { at_[kind] = never; }
   void clear_all() noexcept { at_.fill(never); }
 

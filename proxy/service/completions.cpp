@@ -32,6 +32,8 @@ constexpr int most_calls = 3;  ///< of one reservation after the other: the firs
 constexpr Millis first_backoff = 250;
 /// How long a failed upstream counts as down: long enough for a page to go on by itself, short enough to come back.
 constexpr Millis down_for = 15'000;
+/// What a call needs at least to be worth its charge.
+constexpr std::chrono::milliseconds fair_chance{5'000};
 /// When to come back to a full queue or a broken store.
 constexpr Millis soon = 5'000;
 
@@ -106,6 +108,7 @@ struct Completions::Flight {
   TaskRequest request;
   TaskCall call;
   Steady::time_point deadline;
+  Steady::time_point last_start;       ///< a call begun later has no fair chance: it would only be charged
   struct Waiting {
     std::uint64_t ticket = 0;
     Listener listener;
@@ -180,7 +183,7 @@ struct Completions::Implementation {
             if (wait->done && queue.leave(wait->ticket)) end(Admission::late);
           };
           flight->interrupt = give_up;
-          wait->timer.expires_at(flight->deadline);
+          wait->timer.expires_at(flight->last_start);
           wait->timer.async_wait([give_up](boost::system::error_code error) {
             if (!error) give_up();
           });
@@ -228,10 +231,18 @@ struct Completions::Implementation {
 
   net::awaitable<TaskOutcome> complete(std::shared_ptr<Flight> flight) {
     TaskOutcome outcome;
+    if (!owner.store_.sound()) {  // a broken store is tried by its own thread, not by everybody who asks
+      outcome = ledger_broken();
+      co_return outcome;
+    }
     const StoreJob<std::optional<std::string>> look_up = [key = flight->key](Store& store) { return store.cached(key, wall_clock()); };
     const auto cached = co_await on_store(look_up);
     const std::uint64_t most = flight->call.prompt_tokens + owner.settings_.max_tokens(flight->request.task.task);
     if (known(*flight, cached, most, outcome)) co_return outcome;
+    if (flight->abandoned) {
+      outcome = busy("nobody waits any more", std::nullopt);
+      co_return outcome;
+    }
     const Admission admitted = co_await admission(flight);
     if (admitted == Admission::full) outcome = busy("too many questions wait already", wall_clock() + soon);
     if (admitted == Admission::late) outcome = busy("no model was free in time", wall_clock() + soon);
@@ -276,10 +287,15 @@ struct Completions::Implementation {
   /// The call, and for a reply that can't be read one more that says what was wrong with it.
   net::awaitable<TaskOutcome> call_until_sound(std::shared_ptr<Flight> flight, std::uint64_t most) {
     TaskOutcome outcome;
+    std::optional<NotCompleted> first_fault;
     for (bool repaired = false;; repaired = true) {
       outcome = co_await call_with_retries(flight, most);
       const auto* done = std::get_if<Completed>(&outcome);
-      if (done == nullptr) co_return outcome;
+      if (done == nullptr) {
+        // What went wrong is the reply, not that there was no quota to ask again.
+        if (first_fault) outcome = *first_fault;
+        co_return outcome;
+      }
       const auto wrong = fault(flight->request.task.task, done->text);
       if (!wrong) {
         if (done->finish == "stop") {
@@ -288,8 +304,9 @@ struct Completions::Implementation {
         }
         co_return outcome;
       }
+      first_fault = NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
       if (repaired || !prepare_repair(*flight, *done, *wrong, most)) {
-        outcome = NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
+        outcome = *first_fault;
         co_return outcome;
       }
     }
@@ -334,7 +351,7 @@ struct Completions::Implementation {
       const auto id = std::get<ReservationId>(*reserved);
       ChatReply reply;
       if (flight->abandoned) {
-        reply.outcome = Outcome::unavailable;  // nothing was sent: nothing is charged
+        reply.outcome = Outcome::cancelled;
       } else {
         reply = co_await chat(flight);
         count(model, reply);
@@ -371,7 +388,7 @@ struct Completions::Implementation {
       return [id, used = Tokens{*reply.tokens_in, *reply.tokens_out}](Store& store) { return done_or(store.settle(id, used)); };
     }
     const bool charged = reply.outcome == Outcome::answered || reply.outcome == Outcome::invalid || reply.outcome == Outcome::timed_out ||
-                         reply.outcome == Outcome::cancelled;
+                         (reply.outcome == Outcome::cancelled && reply.sent);
     if (charged) return [id](Store& store) { return done_or(store.settle_in_full(id)); };
     return [id](Store& store) { return done_or(store.release(id)); };
   }
@@ -496,6 +513,7 @@ struct Completions::Implementation {
     flight->request = std::move(request);
     flight->call = std::move(*call);
     flight->deadline = Steady::now() + owner.settings_.upstream_deadline;
+    flight->last_start = flight->deadline - std::min<std::chrono::milliseconds>(fair_chance, owner.settings_.upstream_deadline / 4);
     flight->waiting.push_back({ticket, std::move(listener), false});
     flights[flight->key] = flight;
     net::co_spawn(

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -134,6 +135,25 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
   const ServiceSettings& settings() const { return options_.settings; }
   bool has_key() const { return !options_.upstream.key.empty() || options_.upstream.url.starts_with("http://"); }
 
+  /// Held by work on another thread: while it lives the server's loop goes on, and with it everything that the work's end
+  /// is told to. Its own end is an event on that loop, so that the service never dies on one of its own threads.
+  class Busy {
+   public:
+    explicit Busy(std::shared_ptr<ServiceImplementation> service) : held_(new Held{net::make_work_guard(service->executor_), std::move(service)}, &give_back) {}
+    ServiceImplementation& service() const { return *held_->service; }
+
+   private:
+    struct Held {
+      net::executor_work_guard<net::any_io_executor> guard;
+      std::shared_ptr<ServiceImplementation> service;
+    };
+    static void give_back(Held* held) {
+      const auto executor = held->guard.get_executor();
+      net::post(executor, [owned = std::unique_ptr<Held>(held)] {});
+    }
+    std::shared_ptr<Held> held_;
+  };
+
   // --- what every POST passes ------------------------------------------------------------------------------------------
 
   /// Goes on with `next` on the strand, once the client's bucket gave a token; answers 429 where it has none.
@@ -145,9 +165,10 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
       net::post(executor_, [held, next] { next(std::move(*held)); });
       return;
     }
-    store_->post([self, held, next, client = http::client_network(request.client)](Store& store) {
-      const auto wait = store.take_client_token(client, self->settings().client_burst, self->settings().client_per_minute, wall_clock());
-      net::post(self->executor_, [held, next, wait = wait.value_or(0)] {
+    store_->post([busy = Busy(self), held, next, client = http::client_network(request.client)](Store& store) {
+      const auto& settings = busy.service().settings();
+      const auto wait = store.take_client_token(client, settings.client_burst, settings.client_per_minute, wall_clock());
+      net::post(busy.service().executor_, [held, next, wait = wait.value_or(0)] {
         if (wait > 0) {
           const auto seconds = static_cast<unsigned>((wait + second - 1) / second);
           (*held)(http::error_answer({429, "rate_limited", "too many requests from this address"}, seconds));
@@ -169,8 +190,9 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     Told out{outcome.refusal, std::nullopt, {}};
     if (outcome.refusal.status != 503) return out;
     const Millis now = wall_clock();
-    out.retry_after = outcome.until ? static_cast<unsigned>(std::max<Millis>(1, (*outcome.until - now + second - 1) / second)) : retry_without_a_time;
-    out.more = ",\"until\":" + (outcome.until ? '"' + iso_time(*outcome.until) + '"' : std::string("null"));
+    const bool comes = outcome.until && *outcome.until < never;
+    out.retry_after = comes ? static_cast<unsigned>(std::max<Millis>(1, (*outcome.until - now + second - 1) / second)) : retry_without_a_time;
+    out.more = ",\"until\":" + (comes ? '"' + iso_time(*outcome.until) + '"' : std::string("null"));
     if (const auto* recording = options_.recordings.find_question(question, index().digest())) out.more += ",\"recording\":\"" + recording->id + '"';
     return out;
   }
@@ -220,9 +242,12 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
 
   /// A stream that an answer is written into, and the answer itself once it has begun.
   struct Streaming {
+    ~Streaming() {
+      if (timer) timer->cancel();
+    }
     std::optional<Responder> respond;
     std::shared_ptr<http::BodyStream> body;
-    std::shared_ptr<net::steady_timer> timer;
+    std::shared_ptr<net::steady_timer> timer;  ///< of the next keep-alive
   };
 
   void complete_admitted(const Request& request, Responder respond) {
@@ -242,7 +267,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     Listener listener;
     if (read->stream) {
       listener.on_delta = [self, state](std::string_view delta) {
-        if (!state->body) self->begin_stream(*state);
+        if (!state->body) self->begin_stream(state);
         state->body->write(event("delta", dump({{"text", delta}})));
       };
     }
@@ -274,23 +299,25 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     *handle = completions_->start(std::move(*read), std::move(listener));
   }
 
-  void begin_stream(Streaming& state) {
-    state.body = std::make_shared<http::BodyStream>();
+  void begin_stream(const std::shared_ptr<Streaming>& state) {
+    state->body = std::make_shared<http::BodyStream>();
     Answer answer;
     answer.fields = "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n";
-    answer.body = state.body;
-    if (state.respond) (*state.respond)(std::move(answer));
-    state.timer = std::make_shared<net::steady_timer>(executor_);
-    keep_alive(state.body, state.timer);
+    answer.body = state->body;
+    if (state->respond) (*state->respond)(std::move(answer));
+    state->timer = std::make_shared<net::steady_timer>(executor_);
+    keep_alive(state);
   }
 
-  /// A comment now and then, so that nothing between takes the silence of a slow model for an end.
-  static void keep_alive(const std::shared_ptr<http::BodyStream>& body, const std::shared_ptr<net::steady_timer>& timer) {
-    timer->expires_after(keep_alive_every);
-    timer->async_wait([body, timer](boost::system::error_code error) {
-      if (error) return;
-      body->write(": keep-alive\n\n");
-      keep_alive(body, timer);
+  /// A comment now and then, so that nothing between takes the silence of a slow model for an end. Ends with the task, or
+  /// with those who wait for it.
+  static void keep_alive(const std::shared_ptr<Streaming>& state) {
+    state->timer->expires_after(keep_alive_every);
+    state->timer->async_wait([weak = std::weak_ptr(state)](boost::system::error_code error) {
+      const auto alive = weak.lock();
+      if (error || !alive) return;
+      alive->body->write(": keep-alive\n\n");
+      keep_alive(alive);
     });
   }
 
@@ -316,9 +343,9 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     const auto gone = std::make_shared<std::atomic<bool>>(false);
     respond.when_gone([gone] { *gone = true; });
     const auto held = std::make_shared<Responder>(std::move(respond));
-    net::post(*pool_, [self = shared_from_this(), asked = std::move(*read), held, gone, client = http::client_network(request.client)] {
-      Answer answer = self->run(asked, client, *gone);
-      --self->asks_;
+    net::post(*pool_, [busy = Busy(shared_from_this()), asked = std::move(*read), held, gone, client = http::client_network(request.client)] {
+      Answer answer = busy.service().run(asked, client, *gone);
+      --busy.service().asks_;
       (*held)(std::move(answer));
     });
   }
@@ -404,15 +431,15 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     const auto held = std::make_shared<Responder>(std::move(respond));
     const auto models = settings().all_models();
     if (!store_->sound()) return (*held)(status_answer(models, {}));
-    store_->post([self = shared_from_this(), held, models](Store& store) {
+    store_->post([busy = Busy(shared_from_this()), held, models](Store& store) {
       std::vector<Remaining> left;
       bool worked = true;
       for (const auto& model : models) {
-        const auto remaining = store.remaining(model, self->settings().limits, wall_clock());
+        const auto remaining = store.remaining(model, busy.service().settings().limits, wall_clock());
         worked = worked && remaining.has_value();
         if (remaining) left.push_back(*remaining);
       }
-      (*held)(self->status_answer(models, worked ? left : std::vector<Remaining>()));
+      (*held)(busy.service().status_answer(models, worked ? left : std::vector<Remaining>()));
       return worked;
     });
   }
@@ -435,6 +462,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
         constexpr Millis day = 86'400'000, minute = 60'000;
         const bool of_day = remaining.requests_day == 0 || remaining.tokens_day == 0;
         available.until = paused ? remaining.paused_until : of_day ? (now / day + 1) * day : now + minute;
+        if (*available.until >= never) available.until = std::nullopt;
       }
       const auto shown = [&](std::uint64_t amount, std::uint64_t of) { return paused ? "none" : level(amount, of); };
       list.push_back({{"id", models[i]},

@@ -297,6 +297,7 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Writes and reads at once: an upstream may refuse a request before it has read all of it.
   void send() {
     sent_ = false;
+    reply_.sent = true;  // from here on nobody knows what arrived
     connection_->async_write_all(net::buffer(request_), [self = shared_from_this(), current = connection_](error_code error, std::size_t) {
       // A failure is left to the read, which finds an early answer, or the end of the connection.
       if (!self->stale(current) && !error) self->sent_ = true;

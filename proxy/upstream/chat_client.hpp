@@ -48,6 +48,7 @@ struct ChatReply {
   UpstreamLimit limit = UpstreamLimit::unknown;        ///< limited, too_large
   RateLimits rate_limits;
   std::string why;                   ///< for the log and the error: what was wrong; never holds the key
+  bool sent = false;                 ///< some of the request went out
   std::chrono::milliseconds took{0};
 };
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -122,6 +123,24 @@ TEST_F(Record, RefusesExamplesThatAreNoneNamingTheField) {
   }
   EXPECT_EQ(run({"record", "--provider", "oracle"}).status, 2);
   EXPECT_EQ(run({"record", "--provider", "proxy"}).status, 2);
+}
+
+// The recordings that come with the project, held to the engine as it is now: whoever changes a decision records again.
+TEST_F(Record, TheShippedRecordingsFollowTheSchemaAndReplayIdentically) {
+  const auto shipped = proxy::Recordings::load(std::filesystem::path(POLYGRAPH_SOURCE_DIR) / "assets" / "recordings");
+  ASSERT_TRUE(shipped.has_value()) << shipped.error().message;
+  EXPECT_THAT(shipped->warnings(), IsEmpty());
+  EXPECT_EQ(shipped->all().size(), 12U);
+  for (const auto& recording : shipped->all()) EXPECT_EQ(schema_errors(nlohmann::json::parse(recording.file), "recording"), "") << recording.id;
+
+  const char* index = std::getenv("POLYGRAPH_TEST_INDEX");
+  if (index == nullptr || !std::filesystem::exists(index)) GTEST_SKIP() << "needs the index of the default corpus (POLYGRAPH_TEST_INDEX)";
+  const auto digest = nlohmann::json::parse(run({"index", "info", index, "--json"}).out).at("digest");
+  for (const auto& recording : shipped->all()) {
+    if (recording.index_digest != digest) GTEST_SKIP() << "the default corpus is another edition than the recordings': `polygraph record` makes them again";
+    const auto replayed = run({"replay", write("trace.json", recording.trace).string(), "--index", index});
+    EXPECT_EQ(replayed.status, 0) << recording.id << ": " << replayed.out << replayed.err;
+  }
 }
 
 }  // namespace

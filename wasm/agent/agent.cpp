@@ -393,10 +393,14 @@ struct Agent::State {
       run.stages = now;
       return;
     }
-    constexpr std::string_view used = "used";
-    if (run.stages.lexical == used) run.stages.lexical = now.lexical;
-    if (run.stages.dense == used) run.stages.dense = now.dense;
-    if (run.stages.rerank == used) run.stages.rerank = now.rerank;
+    // A stage that ran ("used", or "used: 6 of 10 …") gives way to a reason, and "used" to how far a later one came.
+    const auto note = [](std::string& stage, const std::string& later) {
+      constexpr std::string_view used = "used";
+      if (stage == used || (stage.starts_with(used) && !later.starts_with(used))) stage = later;
+    };
+    note(run.stages.lexical, now.lexical);
+    note(run.stages.dense, now.dense);
+    note(run.stages.rerank, now.rerank);
   }
 
   const RecordedEffect* last_completion() {

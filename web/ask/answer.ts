@@ -121,7 +121,8 @@ function provenance(run: Run, actions: AnswerActions): Child {
     return h("p", { class: "notice", "data-notice": by.who }, by.why, instead, later);
   }
   const { recordedAt, madeBy, models } = by.recording;
-  const named = Object.entries(models).map(([task, model]) => `${task} ${model}`).join(", ");
+  // What made it usually says which models it used.
+  const named = Object.entries(models).filter(([, model]) => !madeBy?.includes(model)).map(([task, model]) => `${task} ${model}`).join(", ");
   return h("div", { class: "notice", "data-notice": "recorded" },
     h("p", null,
       h("strong", null, `Recorded on ${date(recordedAt) || "an unknown date"}`), madeBy && ` by ${madeBy}`, named && ` (${named})`, ", not live. ",

@@ -14,6 +14,7 @@ import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
 import type { Finished, WorkerEvent } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
+import { aborted } from "../worker/waiting.ts";
 import { announcement, showAnswer, showDraft } from "./answer.ts";
 import { answerersView } from "./answerers-view.ts";
 import { Completions } from "./completions.ts";
@@ -131,13 +132,14 @@ function onEvent(event: WorkerEvent): void {
     }
     case "run": {
       const { run } = store.state;
-      if (run?.state !== "running") return;
+      if (run?.state !== "running" || event.turn !== turn) return;
       store.update({ run: { ...run, trace: event.trace } });
       void fetchChunks(event.trace);
       break;
     }
     case "complete": {
       const { ticket, task } = event;
+      if (event.turn !== turn) break; // of a run that was given up; nobody waits for it
       void completions.perform(task).then((result) => worker?.call("completed", { ticket, result })).catch(() => undefined);
       break;
     }
@@ -172,7 +174,7 @@ function ask(question: string, history: "push" | "replace" | "none" = "push"): v
   const address = addressOf(asked);
   if (history === "push" && asked !== store.state.asked) window.history.pushState({ depth: depth() + 1 }, "", address);
   if (history === "replace") window.history.replaceState(window.history.state, "", address);
-  void perform(asked, (client, who) => client.call("ask", { question: asked, config: runConfig(store.state.settings, who) }));
+  void perform(asked, (client, who, turn) => client.call("ask", { question: asked, config: runConfig(store.state.settings, who), turn }));
 }
 
 /** The same question once more, by the engine in this browser alone. */
@@ -180,7 +182,7 @@ function askHere(): void {
   const { run, settings } = store.state;
   if (!run) return;
   const { question } = run;
-  void perform(question, (client, who) => client.call("ask", { question, config: runConfig(settings, who) }), { wish: "browser" });
+  void perform(question, (client, who, turn) => client.call("ask", { question, config: runConfig(settings, who), turn }), { wish: "browser" });
 }
 
 function forkFrom(step: number): void {
@@ -194,12 +196,12 @@ function forkFrom(step: number): void {
     presets,
     confirm: {
       label: "Ask again",
-      run: (config) => void perform(question, (client, who) => client.call("fork", { trace: json, step, config: runConfig(config, who) }), { forkedAt: step }),
+      run: (config) => void perform(question, (client, who, turn) => client.call("fork", { trace: json, step, config: runConfig(config, who), turn }), { forkedAt: step }),
     },
   });
 }
 
-type Start = (client: WorkerClient, who: Choice["who"]) => Promise<Finished>;
+type Start = (client: WorkerClient, who: Choice["who"], turn: number) => Promise<Finished>;
 
 /** What the run under way waits for elsewhere than in the worker. */
 let asking = new AbortController();
@@ -217,10 +219,11 @@ async function perform(question: string, start: Start, { wish, forkedAt }: { wis
   store.update({ asked: question, typed: question, hits: null, run, replay: null, draft: "" });
   document.title = `${question} – Polygraph`;
   try {
-    await opened;
+    await Promise.race([opened, aborted(signal)]);
     if (mine !== turn) return;
+    if (signal.aborted) throw cancelled();
     if (!worker) throw new EngineError(store.state.problem ?? { code: "io", message: "The engine could not be loaded." });
-    await Promise.all([serviceForAsking(), answerersKnown]);
+    await Promise.race([Promise.all([serviceForAsking(), answerersKnown]), aborted(signal)]);
     if (mine !== turn) return;
     if (signal.aborted) throw cancelled();
     const situation = { ...situationOf(store.state), ...(wish ? { wish } : {}) };
@@ -237,7 +240,7 @@ async function perform(question: string, start: Start, { wish, forkedAt }: { wis
         continue;
       }
       completions.begin(choice.who, signal);
-      const { trace, json, served } = await start(worker, choice.who);
+      const { trace, json, served } = await start(worker, choice.who, mine);
       if (mine !== turn) return;
       if (choice.who === "live" && trace.status === "failed") {
         const { failure } = completions;

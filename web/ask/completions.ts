@@ -70,9 +70,10 @@ export class Completions {
 
   async #of(who: "live" | "own" | "built-in"): Promise<Provider> {
     if (who === "live") {
-      // A price list that cannot be loaded costs a figure, not the answer.
-      const prompts = await this.#load().catch(() => null);
-      return new ProxyProvider(new URL("complete", this.#around.api).href, (model, tokens) => prompts?.cost(pricedEndpoint, model, tokens) ?? null);
+      // A price list that comes late, or never, costs a figure and not the answer.
+      let prices: Prompts | null = null;
+      this.#load().then((loaded) => (prices = loaded), () => undefined);
+      return new ProxyProvider(new URL("complete", this.#around.api).href, (model, tokens) => prices?.cost(pricedEndpoint, model, tokens) ?? null);
     }
     const prompts = await this.#load();
     return who === "own" ? new EndpointProvider(this.#around.endpoint(), prompts) : new BuiltInProvider(prompts);

@@ -10,6 +10,7 @@ import { streamIndex } from "./index-stream.ts";
 import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, ReplyOf, Request } from "./messages.ts";
 import { Models } from "./models.ts";
 import type { Site } from "./site.ts";
+import { aborted } from "./waiting.ts";
 
 interface Opened {
   engine: Engine;
@@ -39,16 +40,8 @@ const handlers: Handlers = {
         return null;
       }
     }),
-  ask: async ({ question, config }) => {
-    const { engine, whole } = ready();
-    await whole;
-    return run(engine.start(question, options(config)));
-  },
-  fork: async ({ trace, step, config }) => {
-    const { engine, whole } = ready();
-    await whole;
-    return run(engine.fork(trace, step, options(config)));
-  },
+  ask: ({ question, config, turn }) => run(turn, (engine) => engine.start(question, options(config))),
+  fork: ({ trace, step, config, turn }) => run(turn, (engine) => engine.fork(trace, step, options(config))),
   replay: async ({ trace }) => {
     const { engine, whole } = ready();
     await whole;
@@ -159,23 +152,29 @@ function options(config: RunConfig): RunOptions {
   };
 }
 
-async function run(started: Started): Promise<Finished> {
-  const { engine, models } = ready();
+const cancelled = (): EngineError => new EngineError({ code: "cancelled", message: "The question was cancelled." });
+
+/** A run from its beginning to its end. It can be cancelled while the index is still on its way, too. */
+async function run(turn: number, start: (engine: Engine) => Started): Promise<Finished> {
+  const { engine, models, whole } = ready();
   running?.abort();
   const controller = new AbortController();
+  const { signal } = controller;
   running = controller;
-  const show = (): void => post({ event: "run", trace: engine.trace(started.run) });
+  let started: Started | undefined;
   try {
+    await Promise.race([whole, aborted(signal)]);
+    if (signal.aborted) throw cancelled();
+    const begun = (started = start(engine));
+    const show = (): void => post({ event: "run", turn, trace: engine.trace(begun.run) });
     show();
-    const host = { perform: (effect: Effect) => perform(models, effect) };
-    const last = await drive(engine, started.run, started, host, show, controller.signal);
-    if (!last) {
-      throw new EngineError({ code: "cancelled", message: "The question was cancelled." });
-    }
-    const json = engine.traceJson(started.run);
+    const host = { perform: (effect: Effect) => perform(models, effect, turn) };
+    const last = await drive(engine, begun.run, begun, host, show, signal);
+    if (!last) throw cancelled();
+    const json = engine.traceJson(begun.run);
     return { trace: JSON.parse(json) as Trace, json, served: last.served ?? 0 };
   } finally {
-    engine.release(started.run);
+    if (started) engine.release(started.run);
     if (running === controller) {
       running = undefined;
       tasks.clear();
@@ -183,7 +182,7 @@ async function run(started: Started): Promise<Finished> {
   }
 }
 
-async function perform(models: Models, effect: Effect): Promise<EffectResult> {
+async function perform(models: Models, effect: Effect, turn: number): Promise<EffectResult> {
   switch (effect.kind) {
     case "time":
       return { time: { utc: new Date().toISOString(), ms: performance.now() } };
@@ -195,7 +194,7 @@ async function perform(models: Models, effect: Effect): Promise<EffectResult> {
       return new Promise((resolve) => {
         const ticket = nextTicket++;
         tasks.set(ticket, resolve);
-        post({ event: "complete", ticket, task: effect });
+        post({ event: "complete", turn, ticket, task: effect });
       });
   }
 }

@@ -4,11 +4,14 @@
 import type { IndexInfo } from "../engine/boundary.ts";
 import { EngineError, type Engine } from "../engine/engine.ts";
 import type { Site } from "./site.ts";
+import { within } from "./waiting.ts";
 
 /** Attempts without a single new byte before the download is given up. */
 const maxFruitlessAttempts = 4;
 /** First pause between attempts; doubled each time. */
 const firstPauseMs = 400;
+/** A connection without a byte for so long has broken off, whatever it says. */
+const quietMs = 20_000;
 
 export interface IndexStage {
   received: number;
@@ -88,7 +91,10 @@ async function receive(response: Response, from: number, take: (piece: Uint8Arra
   let skip = from > 0 && response.status !== 206 ? from : 0;
   const reader = response.body.getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await within(reader.read(), quietMs, "nothing came").catch((error: unknown) => {
+      void reader.cancel().catch(() => undefined);
+      throw error;
+    });
     if (done) return;
     if (skip >= value.byteLength) {
       skip -= value.byteLength;

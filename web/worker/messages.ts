@@ -10,10 +10,13 @@ export interface Calls {
   open: { request: { site: Site; capabilities: Capabilities }; reply: { info: IndexInfo; presets: Presets } };
   typeahead: { request: { query: string; limit: number }; reply: Hit[] };
   chunks: { request: { ids: string[] }; reply: (Chunk | null)[] };
-  /** Runs the agent; `run` events carry the record as it grows. A later ask cancels an earlier one. */
-  ask: { request: { question: string; config: RunConfig }; reply: Finished };
+  /**
+   * Runs the agent; `run` events carry the record as it grows. A later ask cancels an earlier one. `turn` comes back with
+   * the run's events: those of a cancelled run may still be on their way when the next has begun.
+   */
+  ask: { request: { question: string; config: RunConfig; turn: number }; reply: Finished };
   /** The question of a finished trace, another way from one step on. */
-  fork: { request: { trace: string; step: number; config: RunConfig }; reply: Finished };
+  fork: { request: { trace: string; step: number; config: RunConfig; turn: number }; reply: Finished };
   replay: { request: { trace: string }; reply: { identical: boolean; difference: string; step: number; ms: number } };
   cancel: { request: null; reply: null };
   /** What came of a `complete` event. One that nobody waits for any more is dropped. */
@@ -61,8 +64,8 @@ export interface ModelProgress {
 export type WorkerEvent =
   | { event: "index"; progress: IndexProgress }
   | { event: "models"; models: ModelProgress[]; threads: number }
-  | { event: "run"; trace: Trace }
+  | { event: "run"; turn: number; trace: Trace }
   /** An LLM task of the run. The page performs it: it knows who answers, and shows the draft. */
-  | { event: "complete"; ticket: number; task: Extract<Effect, { kind: "complete" }> };
+  | { event: "complete"; turn: number; ticket: number; task: Extract<Effect, { kind: "complete" }> };
 
 export type FromWorker = Answer | WorkerEvent;

@@ -258,6 +258,27 @@ TEST_F(ServiceTest, AClientThatLeavesEndsItsCall) {
   EXPECT_TRUE(eventually([&] { return !usage().empty() && usage()[0].open_requests == 0; })) << "charged in full, and not left open";
 }
 
+TEST_F(ServiceTest, AClientThatLeavesItsStreamKeepsNothingAlive) {
+  start();
+  {
+    auto connection = client();
+    json task = generate("slow_stream:200");
+    task["stream"] = true;
+    connection.send(post_text("/api/complete", task.dump()));
+    ASSERT_THAT(connection.receive(), HasSubstr("200 OK"));
+  }
+  EXPECT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
+  stop();  // returns only when nothing is left to do
+  SUCCEED();
+}
+
+TEST_F(ServiceTest, SaysWhatWasWrongInTheCallersOwnLetters) {
+  start();
+  const auto reply = post("/api/ask", json::parse("{\"question\": \"q\", \"config\": {\"Gr\u00f6\u00dfe\": 1}}"));
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_THAT(json::parse(reply.body)["error"]["message"].get<std::string>(), HasSubstr("Gr\xC3\xB6\xC3\x9F" "e"));
+}
+
 TEST_F(ServiceTest, ASharedCallGoesOnWhileSomebodyWaits) {
   start();
   auto stays = client();
@@ -505,6 +526,26 @@ TEST_F(ServiceTest, AnswersAWholeRun) {
   EXPECT_EQ(answer["trace"]["config"]["provider"], "proxy");
   ASSERT_EQ(answer["trace"]["status"], "answered") << answer["trace"].dump(2);
   EXPECT_THAT(answer["trace"]["models"]["generator"].get<std::string>(), HasSubstr("gpt-oss-120b"));
+}
+
+TEST_F(ServiceTest, AWholeRunWithoutEmbedderAndRerankerIsLexicalAndSaysSo) {
+  host_.embed_error = host_.score_error = Error{ErrorCode::model_unavailable, "Node.js is not there", {}, 0};
+  start();
+  const auto answer = json::parse(post("/api/ask", {{"question", memory_question}}).body);
+  EXPECT_EQ(answer["source"], "live");
+  EXPECT_EQ(answer["trace"]["stages"]["lexical"], "used");
+  EXPECT_THAT(answer["trace"]["stages"]["dense"].get<std::string>(), HasSubstr("Node.js is not there"));
+}
+
+TEST_F(ServiceTest, AWholeRunWhoseClientLeavesEndsItsCall) {
+  start();
+  upstream_.always("stall_body");
+  {
+    auto connection = client();
+    connection.send(post_text("/api/ask", json{{"question", memory_question}}.dump()));
+    ASSERT_TRUE(eventually([&] { return upstream_.counts().waiting == 1; }));
+  }
+  EXPECT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
 }
 
 TEST_F(ServiceTest, AWholeRunWithoutAModelIsTheRecordedOneOrBusy) {

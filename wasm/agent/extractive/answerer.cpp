@@ -85,6 +85,18 @@ std::vector<bool> terms_in(const std::vector<text::Term>& terms, const Question&
   return holds;
 }
 
+/// Whether byte `at` of a sentence stands inside a code span: an odd number of backticks before it, one more after it.
+bool in_code_span(std::string_view text, std::size_t at) {
+  return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '`') % 2 == 1 && text.find('`', at) != std::string_view::npos;
+}
+
+/// Whether what begins at `at` is an option: after `-` or `--` that nothing stands before.
+bool is_option(std::string_view text, std::size_t at) {
+  if (at == 0 || text[at - 1] != '-') return false;
+  const std::size_t first_dash = text.find_last_not_of('-', at - 1) + 1;  // 0 where dashes are all there is before
+  return first_dash == 0 || std::string_view(" \t\n`(|").find(text[first_dash - 1]) != std::string_view::npos;
+}
+
 Bearing bearing_of(std::string_view text, text::UnitKind kind, const std::vector<text::Term>& terms, const Question& question) {
   Bearing bearing;
   const auto asked = [&](const text::Term& term) {
@@ -95,9 +107,7 @@ Bearing bearing_of(std::string_view text, text::UnitKind kind, const std::vector
     const std::string_view written = text.substr(term.begin, term.end - term.begin);
     const bool digit = std::any_of(written.begin(), written.end(), [](char c) { return c >= '0' && c <= '9'; });
     bearing.number = bearing.number || digit;
-    const bool code_span = term.begin > 0 && term.end < text.size() && (text[term.begin - 1] == '`' || text[term.begin - 1] == '-') &&
-                           text.find('`', term.end) != std::string_view::npos;
-    bearing.literal = bearing.literal || code_span || (term.identifier && !digit) || kind == text::UnitKind::code;
+    bearing.literal = bearing.literal || in_code_span(text, term.begin) || is_option(text, term.begin) || (term.identifier && !digit) || kind == text::UnitKind::code;
   }
   return bearing;
 }
