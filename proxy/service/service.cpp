@@ -458,6 +458,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     for (const auto& recording : options_.recordings.all()) {
       list.push_back({{"id", recording.id},
                       {"question", recording.question},
+                      {"aliases", recording.aliases},
                       {"recorded_at", recording.recorded_at},
                       {"models", models_of(recording)},
                       {"index_digest", recording.index_digest},

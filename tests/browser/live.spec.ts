@@ -232,7 +232,17 @@ test("live answers are taken up again when their time has come", async ({ page }
   await expect(who(page)).toContainText(/^Live – /);
 });
 
+test("an alias that the server lists plays its recording without being sent anywhere", async ({ page }) => {
+  service.recordings = [await record(answerable, { aliases: ["limit memory of a container"] })];
+  service.spent();
+  await open(page);
+  await ask(page, "Limit memory of a container");
+  await expect(answer(page)).toHaveAttribute("data-by", "recorded");
+  expect(service.asked).toEqual([]);
+});
+
 test("a recording that only the server knows to fit, by an alias, plays when the server names it", async ({ page, faults }) => {
+  service.listsAliases = false;
   service.recordings = [await record(answerable, { aliases: ["limit memory of a container"] })];
   service.script = (_body, response) => send(response, 503, busy(null, { recording: "recorded-example" }));
   await open(page);

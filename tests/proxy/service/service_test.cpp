@@ -115,9 +115,9 @@ class ServiceTest : public http::testing::ServerTest {
     EXPECT_TRUE(days);
     return days.value_or(std::vector<DayUsage>{});
   }
-  void record(const std::string& id, const std::string& question, const std::string& index_digest) {
+  void record(const std::string& id, const std::string& question, const std::string& index_digest, const json& aliases = json::array()) {
     std::filesystem::create_directories(folder_ / "recordings");
-    const json recording = {{"kind", "recording"}, {"schema", 1}, {"id", id}, {"question", question}, {"aliases", json::array()}, {"recorded_at", "2026-11-30T10:00:00Z"},
+    const json recording = {{"kind", "recording"}, {"schema", 1}, {"id", id}, {"question", question}, {"aliases", aliases}, {"recorded_at", "2026-11-30T10:00:00Z"},
                             {"made_by", "a test"}, {"models", {{"generator", "extractive"}, {"grader", "extractive"}, {"rewriter", "extractive"}}},
                             {"index_digest", index_digest}, {"trace", {{"id", "run-1"}, {"question", question}}}};
     std::ofstream(folder_ / "recordings" / (id + ".json")) << recording.dump();
@@ -482,12 +482,13 @@ TEST_F(ServiceTest, WithoutAKeyIsBusyAndNamesTheRecordingThatFits) {
 }
 
 TEST_F(ServiceTest, ListsAndServesRecordings) {
-  record("memory", "How do I limit memory?", "xxh128:1");
+  record("memory", "How do I limit memory?", "xxh128:1", {"limit memory", "Memory limit?"});
   start();
   const auto list = json::parse(get("/api/recordings").body)["recordings"];
   ASSERT_EQ(list.size(), 1U);
   EXPECT_EQ(list[0]["id"], "memory");
   EXPECT_EQ(list[0]["made_by"], "a test");
+  EXPECT_EQ(list[0]["aliases"], json({"limit memory", "Memory limit?"})) << "so that a page finds the run for them without asking";
   EXPECT_EQ(json::parse(get("/api/recordings/memory").body)["kind"], "recording");
   EXPECT_EQ(get("/api/recordings/none").status, 404);
   EXPECT_EQ(get("/api/recordings/../../state/polygraph.sqlite").status, 404);
