@@ -223,6 +223,10 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     std::optional<Responder> respond;
     std::shared_ptr<http::BodyStream> body;
     std::shared_ptr<net::steady_timer> timer;
+    /// Also where the client left and no end comes: a keep-alive that went on would keep the server from ending.
+    ~Streaming() {
+      if (timer) timer->cancel();
+    }
   };
 
   void complete_admitted(const Request& request, Responder respond) {
@@ -242,7 +246,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     Listener listener;
     if (read->stream) {
       listener.on_delta = [self, state](std::string_view delta) {
-        if (!state->body) self->begin_stream(*state);
+        if (!state->body) self->begin_stream(state);
         state->body->write(event("delta", dump({{"text", delta}})));
       };
     }
@@ -250,14 +254,13 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
       const auto fields = self->log_fields(model, outcome, question);
       const auto* done = std::get_if<Completed>(&outcome);
       if (state->body) {
-        if (state->timer) state->timer->cancel();
         if (done != nullptr) {
           state->body->write(event("done", completed_body(task, *done, id)));
         } else {
           const Told told = self->told(std::get<NotCompleted>(outcome), question);
           state->body->write(event("error", http::error_body(told.refusal, told.retry_after, told.more)));
         }
-        state->body->finish(fields);
+        std::exchange(state->body, nullptr)->finish(fields);
       } else {
         Answer answer;
         if (done != nullptr) {
@@ -274,23 +277,24 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     *handle = completions_->start(std::move(*read), std::move(listener));
   }
 
-  void begin_stream(Streaming& state) {
-    state.body = std::make_shared<http::BodyStream>();
+  void begin_stream(const std::shared_ptr<Streaming>& state) {
+    state->body = std::make_shared<http::BodyStream>();
     Answer answer;
     answer.fields = "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n";
-    answer.body = state.body;
-    if (state.respond) (*state.respond)(std::move(answer));
-    state.timer = std::make_shared<net::steady_timer>(executor_);
-    keep_alive(state.body, state.timer);
+    answer.body = state->body;
+    if (state->respond) (*state->respond)(std::move(answer));
+    state->timer = std::make_shared<net::steady_timer>(executor_);
+    keep_alive(state);
   }
 
   /// A comment now and then, so that nothing between takes the silence of a slow model for an end.
-  static void keep_alive(const std::shared_ptr<http::BodyStream>& body, const std::shared_ptr<net::steady_timer>& timer) {
-    timer->expires_after(keep_alive_every);
-    timer->async_wait([body, timer](boost::system::error_code error) {
-      if (error) return;
-      body->write(": keep-alive\n\n");
-      keep_alive(body, timer);
+  static void keep_alive(const std::shared_ptr<Streaming>& state) {
+    state->timer->expires_after(keep_alive_every);
+    state->timer->async_wait([weak = std::weak_ptr(state)](boost::system::error_code error) {
+      const auto alive = weak.lock();
+      if (error || !alive || !alive->body) return;
+      alive->body->write(": keep-alive\n\n");
+      keep_alive(alive);
     });
   }
 

@@ -3,8 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -90,6 +96,19 @@ class ServiceTest : public http::testing::ServerTest {
     auto connection = client();
     connection.send(post_text("/api/complete", streamed.dump(), "Connection: close\r\n"));
     return connection.rest();
+  }
+  /// Asks for a stream and leaves after its first piece.
+  void leave_in_the_middle(const json& body) {
+    json streamed = body;
+    streamed["stream"] = true;
+    auto connection = client();
+    connection.send(post_text("/api/complete", streamed.dump()));
+    std::string text;
+    while (text.find("event: delta\n") == std::string::npos) {
+      const auto more = connection.receive();
+      ASSERT_FALSE(more.empty()) << text;
+      text += more;
+    }
   }
   static std::string code(const Reply& reply) { return json::parse(reply.body)["error"]["code"]; }
 
@@ -256,6 +275,55 @@ TEST_F(ServiceTest, AClientThatLeavesEndsItsCall) {
   }
   EXPECT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
   EXPECT_TRUE(eventually([&] { return !usage().empty() && usage()[0].open_requests == 0; })) << "charged in full, and not left open";
+}
+
+TEST_F(ServiceTest, EndsThoughAClientLeftInTheMiddleOfItsStream) {
+  start();
+  leave_in_the_middle(generate("stall_body"));
+  ASSERT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
+  auto ended = std::async(std::launch::async, [&] { stop(); });
+  if (ended.wait_for(std::chrono::seconds(60)) == std::future_status::ready) return;
+  std::fputs("the server goes on for a client that left\n", stderr);
+  std::abort();  // its threads can be ended in no other way
+}
+
+TEST_F(ServiceTest, SeveralThreadsServeManyClientsAtOnce) {
+  settings_.client_burst = 1'000'000;
+  settings_.limits = {1'000'000, 1'000'000, 1'000'000'000, 1'000'000'000};
+  start({}, 4);
+  constexpr int clients = 8, rounds = 6;
+  std::atomic<int> wrong{0}, left{0};
+  const auto expect = [&](bool holds) {
+    if (!holds) ++wrong;
+  };
+  std::vector<std::thread> askers;
+  for (int who = 0; who < clients; ++who) {
+    askers.emplace_back([&, who] {
+      for (int round = 0; round < rounds; ++round) {
+        const std::string own = "Question " + std::to_string(who) + " of round " + std::to_string(round) + "?";
+        expect(post("/api/complete", generate("", own)).status == 200);
+        expect(post("/api/complete", generate("", "Everybody's question of round " + std::to_string(round) + "?")).status == 200);
+        expect(stream(generate("slow_stream:1", own)).find("event: done\n") != std::string::npos);
+        expect(stream(generate("cut_body", own)).find("event: error\n") != std::string::npos);
+        leave_in_the_middle(generate("stall_body", own));
+        ++left;
+        expect(post("/api/ask", {{"question", own}}).status == 200);
+        expect(json::parse(get("/api/status").body)["live"] == true);
+        expect(get("/api/recordings").status == 200);
+        expect(service_->metrics().find("polygraph_tokens_total") != std::string::npos);
+      }
+    });
+  }
+  for (auto& asker : askers) asker.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(eventually([&] { return upstream_.counts().left == static_cast<std::uint64_t>(left); }));
+  EXPECT_TRUE(eventually([&] {
+    const auto days = usage();
+    return std::all_of(days.begin(), days.end(), [](const DayUsage& day) { return day.open_requests == 0; });
+  }));
+  std::uint64_t charged = 0;
+  for (const auto& day : usage()) charged += day.requests;
+  EXPECT_EQ(charged, upstream_.counts().calls);
 }
 
 TEST_F(ServiceTest, ASharedCallGoesOnWhileSomebodyWaits) {
