@@ -105,8 +105,8 @@ test("with the quota spent an example plays its recorded run, labelled, and anot
   expect(until).toBeLessThan(Date.now() + 61_000);
   expect((await upstream.counts()).calls).toBe(2);
 
-  // Whoever comes now is told before they ask.
-  await page.reload();
+  // Whoever comes now is told before they ask. (A reload would ask the address's question again.)
+  await page.goto(new URL("/", page.url()).href);
   await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere Live answers are used up for now\. Expected again (at|on) /);
   expectNetworkFaults(faults);
 });

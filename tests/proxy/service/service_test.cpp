@@ -326,6 +326,44 @@ TEST_F(ServiceTest, SeveralThreadsServeManyClientsAtOnce) {
   EXPECT_EQ(charged, upstream_.counts().calls);
 }
 
+TEST_F(ServiceTest, StopsWhileManyAskAndEndsWhatIsRunning) {
+  settings_.client_burst = 1'000'000;
+  settings_.limits = {1'000'000, 1'000'000, 1'000'000'000, 1'000'000'000};
+  start({}, 4);
+  constexpr int clients = 8, before_the_stop = 40;
+  std::atomic<int> answered{0}, wrong{0};
+  std::vector<Client> connections;
+  for (int who = 0; who < clients; ++who) connections.push_back(client());
+  std::vector<std::thread> askers;
+  for (int who = 0; who < clients; ++who) {
+    askers.emplace_back([&, who] {
+      for (int round = 0;; ++round) {
+        const json question = generate(round % 2 == 0 ? "delay:5" : "", "Question " + std::to_string(who) + " of round " + std::to_string(round) + "?");
+        const std::string asked = round % 3 == 2 ? post_text("/api/ask", json{{"question", question["question"]}}.dump()) : post_text("/api/complete", question.dump());
+        if (!connections[who].send(asked)) return;
+        const auto reply = connections[who].reply();
+        if (!reply) return;
+        ++answered;
+        if (reply->status == 200) continue;
+        if (reply->status != 503 || code(*reply) != "shutting_down") ++wrong;
+        return;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return answered >= before_the_stop; }));
+  stop();
+  for (auto& asker : askers) asker.join();
+  EXPECT_EQ(wrong, 0);
+  service_.reset();
+  server_.reset();
+  std::uint64_t charged = 0;
+  for (const auto& day : usage()) {
+    charged += day.requests;
+    EXPECT_EQ(day.open_requests, 0U) << "an answer that was running was settled";
+  }
+  EXPECT_EQ(charged, upstream_.counts().calls);
+}
+
 TEST_F(ServiceTest, ASharedCallGoesOnWhileSomebodyWaits) {
   start();
   auto stays = client();
