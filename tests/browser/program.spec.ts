@@ -92,14 +92,14 @@ test("with the quota spent an example plays its recorded run, labelled, and anot
   await ask(page, answerable);
   await expect(answer(page)).toHaveAttribute("data-by", "recorded");
   await expect(notice(page)).toContainText(/Recorded on 20\d\d-\d\d-\d\d by polygraph record .*provider extractive.*not live\./);
-  await expect(notice(page)).toContainText("Live answers are used up for now.");
+  await expect(notice(page)).toContainText(/There are no live answers for the moment: the requests of this minute for \S+ are spent\./);
   await expect(answer(page).locator("a.cite").first()).toHaveAttribute("href", /^https:\/\/docs\.docker\.com\//);
   await page.getByRole("button", { name: "Replay" }).click();
   await expect(page.locator(".replay")).toHaveClass(/identical/);
 
   await ask(page, "How do I see the logs of a container?");
   await answeredHere(page);
-  await expect(notice(page)).toContainText("Live answers are used up for now. This was answered in your browser instead");
+  await expect(notice(page)).toContainText("There are no live answers for the moment. This was answered in your browser instead");
   const until = Date.parse((await notice(page).locator("time").getAttribute("datetime")) ?? "");
   expect(until).toBeGreaterThan(Date.now());
   expect(until).toBeLessThan(Date.now() + 61_000);
@@ -107,7 +107,7 @@ test("with the quota spent an example plays its recorded run, labelled, and anot
 
   // Whoever comes now is told before they ask. (A reload would ask the address's question again.)
   await page.goto(new URL("/", page.url()).href);
-  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere Live answers are used up for now\. Expected again (at|on) /);
+  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere There are no live answers for the moment\. Expected again (at|on) /);
   expectNetworkFaults(faults);
 });
 
@@ -141,7 +141,8 @@ for (const [how, behaviours] of [
     await upstream.next(...behaviours);
     await ask(page, notAnExample);
     await answeredHere(page);
-    await expect(notice(page)).toContainText("This was answered in your browser instead");
+    // The server's words: the page's own patience is longer.
+    await expect(notice(page)).toContainText("the model did not answer in time. This was answered in your browser instead");
     await expect.poll(async () => (await upstream.counts()).left).toBe(1);
     expectNetworkFaults(faults);
   });

@@ -43,7 +43,7 @@ export function send(response: ServerResponse, status: number, body: object, hea
 }
 
 export const busy = (until: string | null, more: object = {}): object => ({
-  error: { code: "busy", message: "The quota is spent.", retry_after: 60, until, ...more },
+  error: { code: "busy", message: "the quota is spent", retry_after: 60, until, ...more },
 });
 
 /** A stream whose events the caller sends. */
