@@ -6,9 +6,19 @@
 #   wasm       the compiled engine against the native one: scores, traces, replay
 #   web        type check and unit tests of the TypeScript
 #   e2e        the page in Chromium, over the real server, index and models
+#
+# and, run by name only since they take long:
+#
+#   tsan       the proxy's tests under ThreadSanitizer
+#   fuzz       libFuzzer on everything that reads bytes from a socket, FUZZ_SECONDS (60) each
+#   kill       the quota's ledger under kill -9, POLYGRAPH_KILL_ROUNDS (200) rounds for each store
+#   llm        a run through a real small language model, which it downloads (150 MB)
+#   long       these four
 
 all_groups=(native sanitize reference wasm web e2e)
+long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
+fuzz_folder=$root/build/fuzz
 
 # model_file ROLE NAME: where the cache keeps it.
 model_file() { find "$cache/models/$1" -name "$2" -print -quit; }
@@ -37,7 +47,25 @@ prepare_reference() {
 }
 prepare_wasm() { :; }
 prepare_web() { :; }
-prepare_e2e() { :; }
+# The endpoint that the server asks in the browser tests is a program of the native ones.
+prepare_e2e() {
+  configure default with-tests
+  run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
+}
+prepare_tsan() {
+  configure tsan with-tests
+  run_step "tests under ThreadSanitizer: build" env -C "$root" cmake --build --preset tsan -j "$jobs"
+}
+prepare_fuzz() {
+  install_packages "${fuzz_packages[@]}"
+  configure fuzz with-tests
+  run_step "fuzzers: build" env -C "$root" cmake --build --preset fuzz -j "$jobs"
+}
+prepare_kill() {
+  configure default with-tests
+  run_step "store tests: build" cmake --build "$root/build/default" --target store_test -j "$jobs"
+}
+prepare_llm() { run_step "small language model" "$root/tests/llm/setup.sh" "$cache/llm"; }
 
 # On a busy CI machine a test of deadlines may need its second try; the log names it.
 ctest_options=(-j "$jobs" ${CI:+--repeat until-pass:2})
@@ -49,6 +77,49 @@ group_reference() {
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
 group_web() { env -C "$root" node_modules/.bin/tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
+group_tsan() {
+  local tests test failed=0
+  mapfile -t tests < <(find "$root/build/tsan/tests" -type f -name '*_test' -executable | sort)
+  ((${#tests[@]})) || { echo "no test was built"; return 1; }
+  for test in "${tests[@]}"; do
+    echo "--- ${test##*/}"
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$test" --gtest_brief=1 || failed=1
+  done
+  return "$failed"
+}
+# fuzz_one PROGRAM: from the committed seeds and what earlier runs came upon; a finding is kept in build/fuzz/findings.
+fuzz_one() {
+  local name=${1##*/fuzz_} seconds=${FUZZ_SECONDS:-60} log
+  log=$fuzz_folder/$name.log
+  mkdir -p "$fuzz_folder/corpus/$name" "$fuzz_folder/findings"
+  if "$1" -max_total_time="$seconds" -timeout=10 -print_final_stats=1 -artifact_prefix="$fuzz_folder/findings/$name-" \
+    "$fuzz_folder/corpus/$name" "$root/tests/fuzz/seeds/$name" >"$log" 2>&1; then
+    echo "fuzz_$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s, no finding"
+  else
+    echo "fuzz_$name found something; add it to tests/fuzz/seeds/$name with its mend"
+    grep -v '^#' "$log" | tail -n 60
+    return 1
+  fi
+}
+group_fuzz() {
+  local programs program jobs_left=() status=0
+  mapfile -t programs < <(find "$fuzz_folder/tests/fuzz" -type f -name 'fuzz_*' -executable | sort)
+  ((${#programs[@]})) || { echo "no fuzzer was built"; return 1; }
+  for program in "${programs[@]}"; do
+    if ((${#jobs_left[@]} >= jobs)); then
+      wait "${jobs_left[0]}" || status=1
+      jobs_left=("${jobs_left[@]:1}")
+    fi
+    fuzz_one "$program" &
+    jobs_left+=($!)
+  done
+  for program in "${jobs_left[@]}"; do wait "$program" || status=1; done
+  return "$status"
+}
+group_kill() {
+  POLYGRAPH_KILL_ROUNDS=${POLYGRAPH_KILL_ROUNDS:-200} "$root/build/default/tests/proxy/store/store_test" --gtest_filter='Killed*'
+}
+group_llm() { env -C "$root" node tests/llm/end_to_end.mjs "$program" "$cache/llm" "$index"; }
 group_e2e() { env -C "$root" node_modules/.bin/playwright test --config tests/browser/playwright.config.ts; }
 
 # Runs one group with its output in a log; prints the log when it fails, its summary lines otherwise.
@@ -58,7 +129,7 @@ run_group() {
   if ((status)); then
     { echo "--- $group"; tail -n 200 "$log"; } >&2
   else
-    grep -E '^[0-9]+% tests passed|^(# |ℹ )?(pass|fail|skipped) [0-9]+|^ +[0-9]+ (passed|failed|skipped)|^[0-9]+ strings|\*\*\*Skipped|seed' "$log" | sed "s/^/  $group: /" >&2 || true
+    grep -E '^[0-9]+% tests passed|^(# |ℹ )?(pass|fail|skipped) [0-9]+|^ +[0-9]+ (passed|failed|skipped)|^[0-9]+ strings|^fuzz_|^\[  PASSED|replays$|\*\*\*Skipped|seed' "$log" | sed "s/^/  $group: /" >&2 || true
   fi
   printf '%s %s %s\n' "$group" "$status" "$((SECONDS - start))" >>"$logs/test-results"
 }
@@ -66,20 +137,24 @@ run_group() {
 run_test_groups() {
   local group groups=("$@") failed=0 passed=0 status seconds
   ((${#groups[@]})) || groups=("${all_groups[@]}")
+  if [[ " ${groups[*]} " == *" long "* ]]; then
+    for group in "${long_groups[@]}"; do [[ " ${groups[*]} " == *" $group "* ]] || groups+=("$group"); done
+    mapfile -t groups < <(printf '%s\n' "${groups[@]}" | grep -vx long)
+  fi
   for group in "${groups[@]}"; do
-    [[ " ${all_groups[*]} " == *" $group "* ]] || die "unknown test group $group; there are: ${all_groups[*]}" 2
+    [[ " ${all_groups[*]} ${long_groups[*]} " == *" $group "* ]] || die "unknown test group $group; there are: ${all_groups[*]} ${long_groups[*]} long" 2
   done
   mkdir -p "$logs"
   : >"$logs/test-results"
   for group in "${groups[@]}"; do "prepare_$group"; done
 
   # Two lanes for two cores: what runs real models, and the rest. The browser comes last and alone, so that its
-  # deadlines mean something.
+  # deadlines mean something, and so do the long ones.
   local models=() rest=() alone=()
   for group in "${groups[@]}"; do
     case $group in
       native | wasm) models+=("$group") ;;
-      e2e) alone+=("$group") ;;
+      e2e | tsan | fuzz | kill | llm) alone+=("$group") ;;
       *) rest+=("$group") ;;
     esac
   done

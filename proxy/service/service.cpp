@@ -275,14 +275,13 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
       const auto fields = self->log_fields(model, outcome, question);
       const auto* done = std::get_if<Completed>(&outcome);
       if (state->body) {
-        if (state->timer) state->timer->cancel();
         if (done != nullptr) {
           state->body->write(event("done", completed_body(task, *done, id)));
         } else {
           const Told told = self->told(std::get<NotCompleted>(outcome), question);
           state->body->write(event("error", http::error_body(told.refusal, told.retry_after, told.more)));
         }
-        state->body->finish(fields);
+        std::exchange(state->body, nullptr)->finish(fields);
       } else {
         Answer answer;
         if (done != nullptr) {
@@ -486,6 +485,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     for (const auto& recording : options_.recordings.all()) {
       list.push_back({{"id", recording.id},
                       {"question", recording.question},
+                      {"aliases", recording.aliases},
                       {"recorded_at", recording.recorded_at},
                       {"models", models_of(recording)},
                       {"index_digest", recording.index_digest},

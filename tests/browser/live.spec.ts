@@ -177,7 +177,7 @@ test("a stream that ends with an error event goes on in the browser", async ({ p
   event("delta", { text: "Half an" });
   event("error", busy(until));
   response.end();
-  await expect(notice(page)).toContainText("Live answers are used up for now.");
+  await expect(notice(page)).toContainText("There are no live answers for the moment: the quota is spent.");
   await expect(notice(page).locator("time")).toHaveAttribute("datetime", until);
   await expect(answer(page)).toHaveAttribute("data-by", "browser");
 });
@@ -189,7 +189,7 @@ test("when the quota runs out in the middle of an example, its recorded run play
   await ask(page, `  ${answerable.toUpperCase().replace(" ", "   ").replace("?", " !")}`);
   await expect(answer(page)).toHaveAttribute("data-by", "recorded");
   await expect(notice(page)).toContainText("Recorded on 2026-11-30 by a test's scripted model (generator openai/gpt-oss-120b, grader openai/gpt-oss-20b, rewriter openai/gpt-oss-20b), not live.");
-  await expect(notice(page)).toContainText("Live answers are used up for now.");
+  await expect(notice(page)).toContainText("There are no live answers for the moment: the quota is spent.");
   await expect(answer(page)).toContainText("Sentence 1 of the recorded answer.");
   await expect(answer(page).locator("a.cite").first()).toHaveAttribute("href", /^https:\/\/docs\.docker\.com\//);
   await expect(who(page)).toContainText("Recorded on 2026-11-30");
@@ -211,13 +211,13 @@ test("with the quota spent an example plays its recording without being sent any
   service.recordings = [await record(answerable)];
   service.spent(until);
   await open(page);
-  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere Live answers are used up for now\. Expected again (at|on) /);
+  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere There are no live answers for the moment\. Expected again (at|on) /);
   await ask(page, answerable);
   await expect(answer(page)).toHaveAttribute("data-by", "recorded");
   await expect(answer(page)).toContainText("of the recorded answer");
   await ask(page, notAnExample);
   await expect(answer(page)).toHaveAttribute("data-by", "browser");
-  await expect(notice(page)).toContainText("Live answers are used up for now. This was answered in your browser instead");
+  await expect(notice(page)).toContainText("There are no live answers for the moment. This was answered in your browser instead");
   await expect(notice(page).locator("time")).toHaveAttribute("datetime", until);
   expect(service.asked).toEqual([]);
 });
@@ -226,13 +226,23 @@ test("live answers are taken up again when their time has come", async ({ page }
   await page.clock.install();
   service.spent(new Date(Date.now() + 60_000).toISOString());
   await open(page);
-  await expect(who(page)).toContainText("Live answers are used up for now.");
+  await expect(who(page)).toContainText("There are no live answers for the moment.");
   service.live();
   await page.clock.fastForward(62_000);
   await expect(who(page)).toContainText(/^Live – /);
 });
 
+test("an alias that the server lists plays its recording without being sent anywhere", async ({ page }) => {
+  service.recordings = [await record(answerable, { aliases: ["limit memory of a container"] })];
+  service.spent();
+  await open(page);
+  await ask(page, "Limit memory of a container");
+  await expect(answer(page)).toHaveAttribute("data-by", "recorded");
+  expect(service.asked).toEqual([]);
+});
+
 test("a recording that only the server knows to fit, by an alias, plays when the server names it", async ({ page, faults }) => {
+  service.listsAliases = false;
   service.recordings = [await record(answerable, { aliases: ["limit memory of a container"] })];
   service.script = (_body, response) => send(response, 503, busy(null, { recording: "recorded-example" }));
   await open(page);

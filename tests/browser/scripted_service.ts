@@ -43,7 +43,7 @@ export function send(response: ServerResponse, status: number, body: object, hea
 }
 
 export const busy = (until: string | null, more: object = {}): object => ({
-  error: { code: "busy", message: "The quota is spent.", retry_after: 60, until, ...more },
+  error: { code: "busy", message: "the quota is spent", retry_after: 60, until, ...more },
 });
 
 /** A stream whose events the caller sends. */
@@ -89,6 +89,7 @@ export class ScriptedService {
   status: object | ((response: ServerResponse) => void) = {};
   script: Script = answering;
   recordings: RecordingFile[] = [];
+  listsAliases = true;
 
   constructor(options: ConstructorParameters<typeof StaticServer>[1] = {}) {
     this.files = new StaticServer(siteFolder, options);
@@ -118,7 +119,7 @@ export class ScriptedService {
       if (typeof this.status === "function") (this.status as (response: ServerResponse) => void)(response);
       else send(response, 200, this.status);
     } else if (pathname === "/api/recordings") {
-      send(response, 200, { recordings: this.recordings.map(({ json: _file, aliases: _aliases, ...listed }) => listed) });
+      send(response, 200, { recordings: this.recordings.map(({ json: _file, ...listed }) => (this.listsAliases ? listed : { ...listed, aliases: [] })) });
     } else if (pathname.startsWith("/api/recordings/")) {
       const found = this.recordings.find(({ id }) => pathname.endsWith(`/${id}`));
       if (found) response.writeHead(200, { "Content-Type": "application/json" }).end(found.json);

@@ -33,7 +33,7 @@ function notLive(situation: Situation): string {
     case "recorded":
     case "busy":
       // Without a time to come back it may be more than a spent quota: a server without a key, or one whose model host is down.
-      return service.until ? "Live answers are used up for now." : "This site gives no live answers now.";
+      return service.until ? "There are no live answers for the moment." : "This site gives no live answers now.";
     case "unreachable":
       return "The server that answers live cannot be reached.";
     case "none":

@@ -156,7 +156,8 @@ export function failureOfBody(body: unknown, status: number, retryAfter: string 
   const later = until ?? (kind === "busy" && Number.isFinite(seconds) && seconds >= 0 ? new Date(now + 1000 * seconds).toISOString() : null);
   const words: Partial<Record<FailureKind, string>> = {
     absent: "Nothing answers live at this address.",
-    busy: "Live answers are used up for now.",
+    // A spent quota, a model that does not answer, a full queue: the server says which.
+    busy: `There are no live answers for the moment${message ? `: ${message.replace(/\.$/, "")}` : ""}.`,
     index_mismatch: "The server that answers live holds another edition of these documents.",
     timeout: `${who} did not answer in time.`,
   };

@@ -22,9 +22,9 @@ export interface RecordedRun {
   json: string;
 }
 
-/** Case, doubled spaces and end punctuation do not count in a question. */
+/** Case, doubled spaces and end punctuation do not count in a question: the same marks as for the server (question_key). */
 export function questionKey(question: string): string {
-  return question.normalize("NFC").toLowerCase().replace(/\s+/gu, " ").trim().replace(/[\s.?!…。？！]+$/u, "");
+  return question.normalize("NFC").toLowerCase().replace(/\s+/gu, " ").trim().replace(/[\s.?!,;:…。？！؟]+$/u, "");
 }
 
 /** The recording of this very question: over the page's index first, then the newest. No other question's will do. */

@@ -3,8 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -91,6 +97,19 @@ class ServiceTest : public http::testing::ServerTest {
     connection.send(post_text("/api/complete", streamed.dump(), "Connection: close\r\n"));
     return connection.rest();
   }
+  /// Asks for a stream and leaves after its first piece.
+  void leave_in_the_middle(const json& body) {
+    json streamed = body;
+    streamed["stream"] = true;
+    auto connection = client();
+    connection.send(post_text("/api/complete", streamed.dump()));
+    std::string text;
+    while (text.find("event: delta\n") == std::string::npos) {
+      const auto more = connection.receive();
+      ASSERT_FALSE(more.empty()) << text;
+      text += more;
+    }
+  }
   static std::string code(const Reply& reply) { return json::parse(reply.body)["error"]["code"]; }
 
   /// The whole log: the server is gone afterwards.
@@ -115,9 +134,9 @@ class ServiceTest : public http::testing::ServerTest {
     EXPECT_TRUE(days);
     return days.value_or(std::vector<DayUsage>{});
   }
-  void record(const std::string& id, const std::string& question, const std::string& index_digest) {
+  void record(const std::string& id, const std::string& question, const std::string& index_digest, const json& aliases = json::array()) {
     std::filesystem::create_directories(folder_ / "recordings");
-    const json recording = {{"kind", "recording"}, {"schema", 1}, {"id", id}, {"question", question}, {"aliases", json::array()}, {"recorded_at", "2026-11-30T10:00:00Z"},
+    const json recording = {{"kind", "recording"}, {"schema", 1}, {"id", id}, {"question", question}, {"aliases", aliases}, {"recorded_at", "2026-11-30T10:00:00Z"},
                             {"made_by", "a test"}, {"models", {{"generator", "extractive"}, {"grader", "extractive"}, {"rewriter", "extractive"}}},
                             {"index_digest", index_digest}, {"trace", {{"id", "run-1"}, {"question", question}}}};
     std::ofstream(folder_ / "recordings" / (id + ".json")) << recording.dump();
@@ -258,18 +277,91 @@ TEST_F(ServiceTest, AClientThatLeavesEndsItsCall) {
   EXPECT_TRUE(eventually([&] { return !usage().empty() && usage()[0].open_requests == 0; })) << "charged in full, and not left open";
 }
 
-TEST_F(ServiceTest, AClientThatLeavesItsStreamKeepsNothingAlive) {
+TEST_F(ServiceTest, EndsThoughAClientLeftInTheMiddleOfItsStream) {
   start();
-  {
-    auto connection = client();
-    json task = generate("slow_stream:200");
-    task["stream"] = true;
-    connection.send(post_text("/api/complete", task.dump()));
-    ASSERT_THAT(connection.receive(), HasSubstr("200 OK"));
+  leave_in_the_middle(generate("stall_body"));
+  ASSERT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
+  auto ended = std::async(std::launch::async, [&] { stop(); });
+  if (ended.wait_for(std::chrono::seconds(60)) == std::future_status::ready) return;
+  std::fputs("the server goes on for a client that left\n", stderr);
+  std::abort();  // its threads can be ended in no other way
+}
+
+TEST_F(ServiceTest, SeveralThreadsServeManyClientsAtOnce) {
+  settings_.client_burst = 1'000'000;
+  settings_.limits = {1'000'000, 1'000'000, 1'000'000'000, 1'000'000'000};
+  start({}, 4);
+  constexpr int clients = 8, rounds = 6;
+  std::atomic<int> wrong{0}, left{0};
+  const auto expect = [&](bool holds) {
+    if (!holds) ++wrong;
+  };
+  std::vector<std::thread> askers;
+  for (int who = 0; who < clients; ++who) {
+    askers.emplace_back([&, who] {
+      for (int round = 0; round < rounds; ++round) {
+        const std::string own = "Question " + std::to_string(who) + " of round " + std::to_string(round) + "?";
+        expect(post("/api/complete", generate("", own)).status == 200);
+        expect(post("/api/complete", generate("", "Everybody's question of round " + std::to_string(round) + "?")).status == 200);
+        expect(stream(generate("slow_stream:1", own)).find("event: done\n") != std::string::npos);
+        expect(stream(generate("cut_body", own)).find("event: error\n") != std::string::npos);
+        leave_in_the_middle(generate("stall_body", own));
+        ++left;
+        expect(post("/api/ask", {{"question", own}}).status == 200);
+        expect(json::parse(get("/api/status").body)["live"] == true);
+        expect(get("/api/recordings").status == 200);
+        expect(service_->metrics().find("polygraph_tokens_total") != std::string::npos);
+      }
+    });
   }
-  EXPECT_TRUE(eventually([&] { return upstream_.counts().left == 1; }));
-  stop();  // returns only when nothing is left to do
-  SUCCEED();
+  for (auto& asker : askers) asker.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(eventually([&] { return upstream_.counts().left == static_cast<std::uint64_t>(left); }));
+  EXPECT_TRUE(eventually([&] {
+    const auto days = usage();
+    return std::all_of(days.begin(), days.end(), [](const DayUsage& day) { return day.open_requests == 0; });
+  }));
+  std::uint64_t charged = 0;
+  for (const auto& day : usage()) charged += day.requests;
+  EXPECT_EQ(charged, upstream_.counts().calls);
+}
+
+TEST_F(ServiceTest, StopsWhileManyAskAndEndsWhatIsRunning) {
+  settings_.client_burst = 1'000'000;
+  settings_.limits = {1'000'000, 1'000'000, 1'000'000'000, 1'000'000'000};
+  start({}, 4);
+  constexpr int clients = 8, before_the_stop = 40;
+  std::atomic<int> answered{0}, wrong{0};
+  std::vector<Client> connections;
+  for (int who = 0; who < clients; ++who) connections.push_back(client());
+  std::vector<std::thread> askers;
+  for (int who = 0; who < clients; ++who) {
+    askers.emplace_back([&, who] {
+      for (int round = 0;; ++round) {
+        const json question = generate(round % 2 == 0 ? "delay:5" : "", "Question " + std::to_string(who) + " of round " + std::to_string(round) + "?");
+        const std::string asked = round % 3 == 2 ? post_text("/api/ask", json{{"question", question["question"]}}.dump()) : post_text("/api/complete", question.dump());
+        if (!connections[who].send(asked)) return;
+        const auto reply = connections[who].reply();
+        if (!reply) return;
+        ++answered;
+        if (reply->status == 200) continue;
+        if (reply->status != 503 || code(*reply) != "shutting_down") ++wrong;
+        return;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return answered >= before_the_stop; }));
+  stop();
+  for (auto& asker : askers) asker.join();
+  EXPECT_EQ(wrong, 0);
+  service_.reset();
+  server_.reset();
+  std::uint64_t charged = 0;
+  for (const auto& day : usage()) {
+    charged += day.requests;
+    EXPECT_EQ(day.open_requests, 0U) << "an answer that was running was settled";
+  }
+  EXPECT_EQ(charged, upstream_.counts().calls);
 }
 
 TEST_F(ServiceTest, SaysWhatWasWrongInTheCallersOwnLetters) {
@@ -503,12 +595,13 @@ TEST_F(ServiceTest, WithoutAKeyIsBusyAndNamesTheRecordingThatFits) {
 }
 
 TEST_F(ServiceTest, ListsAndServesRecordings) {
-  record("memory", "How do I limit memory?", "xxh128:1");
+  record("memory", "How do I limit memory?", "xxh128:1", {"limit memory", "Memory limit?"});
   start();
   const auto list = json::parse(get("/api/recordings").body)["recordings"];
   ASSERT_EQ(list.size(), 1U);
   EXPECT_EQ(list[0]["id"], "memory");
   EXPECT_EQ(list[0]["made_by"], "a test");
+  EXPECT_EQ(list[0]["aliases"], json({"limit memory", "Memory limit?"})) << "so that a page finds the run for them without asking";
   EXPECT_EQ(json::parse(get("/api/recordings/memory").body)["kind"], "recording");
   EXPECT_EQ(get("/api/recordings/none").status, 404);
   EXPECT_EQ(get("/api/recordings/../../state/polygraph.sqlite").status, 404);

@@ -122,12 +122,12 @@ struct Asked {
   std::string text() const {
     const auto format = json.is_object() && json.contains("response_format") ? json["response_format"].dump() : std::string();
     const auto message = last_user_message();
+    Json ids = Json::array();
+    static const std::regex id("id=\"([^\"]+)\"|\"id\": ?\"([^\"]+)\"");
+    for (auto found = std::sregex_iterator(message.begin(), message.end(), id); found != std::sregex_iterator(); ++found) {
+      ids.push_back((*found)[1].matched ? (*found)[1].str() : (*found)[2].str());
+    }
     if (format.find("\"relevant\"") != std::string::npos) {
-      Json ids = Json::array();
-      static const std::regex id("id=\"([^\"]+)\"|\"id\": ?\"([^\"]+)\"");
-      for (auto found = std::sregex_iterator(message.begin(), message.end(), id); found != std::sregex_iterator(); ++found) {
-        ids.push_back((*found)[1].matched ? (*found)[1].str() : (*found)[2].str());
-      }
       if (ids.empty()) {
         static const std::regex names("\"enum\":(\\[[^\\]]*\\])");
         std::smatch match;
@@ -136,7 +136,7 @@ struct Asked {
       return Json{{"relevant", true}, {"reason", "The passages answer it."}, {"relevant_chunk_ids", ids}}.dump();
     }
     if (format.find("\"query\"") != std::string::npos) return R"({"query":"scripted query"})";
-    return "This is the scripted answer [1].";
+    return "This is the scripted answer [" + (ids.empty() ? std::string("1") : ids[0].get<std::string>()) + "].";
   }
   std::uint64_t prompt_tokens() const { return body.size() / 4 + 1; }
 };

@@ -15,8 +15,8 @@ const situation = (state: Situation["service"]["state"], more: Partial<Situation
 
 test("live answers come first, then the recorded run of an example, then this browser", () => {
   assert.deepEqual(choose(example, situation("live")), { who: "live", why: "", until: null });
-  assert.deepEqual(choose(example, situation("recorded")), { who: "recorded", recording, why: "Live answers are used up for now.", until });
-  assert.deepEqual(choose("Anything else", situation("recorded")), { who: "browser", why: "Live answers are used up for now.", until });
+  assert.deepEqual(choose(example, situation("recorded")), { who: "recorded", recording, why: "There are no live answers for the moment.", until });
+  assert.deepEqual(choose("Anything else", situation("recorded")), { who: "browser", why: "There are no live answers for the moment.", until });
   assert.equal(choose(example, situation("unreachable")).who, "recorded");
   assert.equal(choose("Anything else", situation("unreachable")).why, "The server that answers live cannot be reached.");
 });
@@ -44,7 +44,7 @@ test("what the visitor chose is what they get, or the nearest to it with the rea
   assert.equal(choose(example, situation("live", { wish: "built-in" })).who, "built-in");
   assert.equal(choose(example, situation("live", { wish: "built-in", builtInMissing: "None." })).who, "browser");
   assert.equal(choose(example, situation("live", { wish: "live" })).who, "live");
-  assert.equal(choose("Anything else", situation("busy", { wish: "live" })).why, "Live answers are used up for now.");
+  assert.equal(choose("Anything else", situation("busy", { wish: "live" })).why, "There are no live answers for the moment.");
 });
 
 test("after a live answer failed the same question is not asked live again", () => {

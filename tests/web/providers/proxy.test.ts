@@ -108,6 +108,7 @@ test("each refusal has its kind, and `busy` the time to come back", () => {
   assert.equal(failureOfBody({ error: { code: "busy", message: "" }, until }, 503, null, now).until, until);
   assert.equal(of("rate_limited", { retry_after: 30 }, 429).until, "2026-01-01T00:00:30.000Z");
   assert.equal(of("busy", { until: "soon" }).until, null);
+  assert.equal(failureOfBody({ error: { code: "busy", message: "the model did not answer in time" } }, 503, null, now).message, "There are no live answers for the moment: the model did not answer in time.");
   assert.equal(of("busy", { recording: "memory" }).recording, "memory");
   assert.equal(of("index_mismatch", {}, 409).kind, "index_mismatch");
   assert.equal(of("context_too_large", {}, 413).kind, "refused");

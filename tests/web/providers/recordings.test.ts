@@ -7,7 +7,7 @@ const recording = (more: Partial<Recording>): Recording => ({
 });
 
 test("case, doubled spaces and end punctuation do not count in a question, anything else does", () => {
-  for (const same of ["how do i limit  a container's\tmemory", " How do I limit a container's memory?! ", "HOW DO I LIMIT A CONTAINER'S MEMORY ?"]) {
+  for (const same of ["how do i limit  a container's\tmemory", " How do I limit a container's memory?! ", "HOW DO I LIMIT A CONTAINER'S MEMORY ?", "How do I limit a container's memory:", "How do I limit a container's memory,؟;"]) {
     assert.equal(recordingFor(same, [recording({})], "a")?.id, "memory", same);
   }
   for (const other of ["How do I limit a containers memory?", "How do I limit a container's memory on Windows?", "", "?"]) {
@@ -16,7 +16,9 @@ test("case, doubled spaces and end punctuation do not count in a question, anyth
   assert.equal(questionKey("Was heißt\u00A0ÜBER …"), "was heißt über");
 });
 
-test("an alias is as good as the question", () => {
+test("an alias that the server lists is as good as the question", () => {
+  const listed = parseRecordings({ recordings: [{ id: "memory", question: "How do I limit a container's memory?", aliases: ["limit memory"] }] });
+  assert.equal(recordingFor("Limit memory!", listed, "a")?.id, "memory");
   assert.equal(recordingFor("Limit memory", [recording({ aliases: ["limit memory?"] })], "a")?.id, "memory");
 });
 
