@@ -6,6 +6,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import https from "node:https";
 import net from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
@@ -23,10 +24,9 @@ const modelMs = 500;
 const key = "gsk_bench";
 
 /** Runs `wrk` on the last core. */
-function wrk(url, { connections, time = seconds, threads = 1, fields = [], env = {}, pin = true }) {
-  const args = [`-c${connections}`, `-t${threads}`, `-d${time}s`, "--timeout", "20s", "-s", script, ...fields.flatMap((field) => ["-H", field]), url];
-  const [command, words] = pin ? ["taskset", ["-c", String(availableParallelism() - 1), "wrk", ...args]] : ["wrk", args];
-  const { status, stderr, error } = spawnSync(command, words, { encoding: "utf8", env: { ...process.env, ...env } });
+function wrk(url, { connections, fields = [] }) {
+  const args = ["-c", String(availableParallelism() - 1), "wrk", `-c${connections}`, "-t1", `-d${seconds}s`, "--timeout", "20s", "-s", script, ...fields.flatMap((field) => ["-H", field]), url];
+  const { status, stderr, error } = spawnSync("taskset", args, { encoding: "utf8" });
   if (error || status !== 0) throw new Error(`wrk failed: ${error?.message ?? stderr}`);
   const measured = JSON.parse(stderr.trim().split("\n").at(-1));
   if (measured.failed > 0) throw new Error(`${measured.failed} of ${measured.requests} requests to ${url} failed`);
@@ -50,6 +50,38 @@ async function freePort() {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+/**
+ * Times of tasks in milliseconds, `concurrent` at a time. Callers begin one after the other, spread over what one task takes:
+ * all at once they would stay in step, and each would wait for those before it. `body` is sent with @N@ as a number of its own.
+ */
+async function tasks(url, body, { time, ca }) {
+  const { protocol, hostname, port, pathname } = new URL(url);
+  const transport = protocol === "https:" ? https : http;
+  const agent = new transport.Agent({ keepAlive: true, maxSockets: concurrent, noDelay: true, ca });
+  const times = [];
+  const from = performance.now() + 2 * modelMs, until = from + time * 1000;  // connections are made before
+  const one = (text) => new Promise((resolve, reject) => {
+    const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), Authorization: `Bearer ${key}` };
+    const begun = performance.now();
+    const request = transport.request({ hostname, port, path: pathname, method: "POST", headers, agent }, (response) => {
+      response.resume().on("end", () => {
+        const ended = performance.now();
+        if (response.statusCode !== 200) reject(new Error(`${url} answered ${response.statusCode}`));
+        if (begun >= from && ended <= until) times.push(ended - begun);
+        resolve();
+      });
+    });
+    request.on("error", reject).end(text);
+  });
+  await Promise.all(Array.from({ length: concurrent }, async (_, caller) => {
+    await new Promise((resolve) => setTimeout(resolve, caller * modelMs / concurrent));
+    while (performance.now() < until) await one(body.replace("@N@", `${++taskNumber}`));
+  }));
+  agent.destroy();
+  return { requests: times.length, seconds: time, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+}
+let taskNumber = 0;
 
 /** A program that prints one line of JSON once it works. */
 async function startProgram(command, args, { env = {}, log, stdin = "ignore" } = {}) {
@@ -163,12 +195,14 @@ async function completions(setting, folder, serve) {
     const task = JSON.stringify({ task: "generate", question: "How do I limit memory, try @N@?", chunk_ids: found.results.slice(0, 3).map(({ id }) => id) });
     const one = await get(`${server.listening}/api/complete`, { method: "POST", headers: { "Content-Type": "application/json" }, body: task });
     if (one.status !== 200) throw new Error(`/api/complete answered ${one.status}: ${one.body}`);
+    // What the proxy asked is what the model is asked without it.
     const sent = JSON.parse((await get(`${upstream.control}/requests`)).body).at(-1).body;
     await get(`${upstream.control}/always`, { method: "POST", body: JSON.stringify(`delay:${modelMs}`) });
+    const ca = readFileSync(upstream.ca_file);
     const direct = [], through = [];
     for (let round = 0; round < rounds; ++round) {
       for (const [url, body, into] of [[`${upstream.url}/chat/completions`, sent, direct], [`${server.listening}/api/complete`, task, through]]) {
-        into.push(wrk(url, { connections: concurrent, time: 5, pin: false, env: { POLYGRAPH_BODY: body, POLYGRAPH_KEY: key } }));
+        into.push(await tasks(url, body, { time: 5, ca }));
       }
     }
     const added = (p) => through.map((each, round) => each[p] - direct[round][p]);
