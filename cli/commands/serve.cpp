@@ -102,22 +102,16 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   service.upstream.max_reply_bytes = settings.upstream_max_bytes;
   place.clear();
   auto key = secret(context.settings, "GROQ_API_KEY");
+  // A key that can't be had is wrong use, as one that can't be one is, wherever it was to come from.
   if (!key) return fail(ErrorCode::invalid_argument, key.error().message, key.error().field);
   service.upstream.key = key->value;
 
-  place = "--state";
   const auto state = options.state.empty() ? context.settings.home() / "state" : std::filesystem::path(options.state);
   auto store = options.store.empty() ? proxy::open_sqlite_store(state) : proxy::open_redis_store(options.store);
-  if (!store) {
-    place = options.store.empty() ? state.string() : "--store";
-    return tl::unexpected(store.error());
-  }
-  if (options.check_config) {
-    if (auto usable = (*store)->check(); !usable) {
-      place = options.store.empty() ? state.string() : "--store";
-      return tl::unexpected(usable.error());
-    }
-  }
+  place = options.store.empty() ? state.string() : "--store";
+  if (!store) return tl::unexpected(store.error());
+  // Redis is only connected to when it is used: what is away from the start is a mistake, and said at once.
+  if (auto works = (*store)->check(); !works) return tl::unexpected(works.error());
   service.store = std::move(*store);
 
   const auto recordings = options.recordings.empty() ? distribution(context.settings).parent_path() / "assets" / "recordings" : std::filesystem::path(options.recordings);
@@ -133,9 +127,13 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   // The models' worker is started by the first question that needs it: most servers are never asked one.
   api.models = std::make_shared<LazyModels>(context.settings, api.index->index);
   service.perform = [models = api.models](const agent::Effect& effect) { return models->perform(effect); };
-  place = "--upstream";
   auto made = proxy::Service::create(std::move(service));
-  if (!made) return tl::unexpected(made.error());
+  if (!made) {
+    Error error = made.error();
+    if (error.field == "key") error.field = key->variable;
+    else place = "--upstream";
+    return tl::unexpected(std::move(error));
+  }
   api.service = std::move(*made);
   if (key->value.empty() && options.upstream == groq_url) {
     say("note: no GROQ_API_KEY: questions are answered in the browser and by recorded runs; set it to answer live");

@@ -298,10 +298,6 @@ struct Completions::Implementation {
       }
       const auto wrong = fault(flight->request.task.task, done->text);
       if (!wrong) {
-        if (done->finish == "stop") {
-          const StoreJob<std::monostate> keep = [key = flight->key, value = to_cache(*done)](Store& store) { return done_or(store.cache(key, value, wall_clock())); };
-          (void)co_await on_store(keep);
-        }
         co_return outcome;
       }
       first_fault = NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
@@ -356,7 +352,10 @@ struct Completions::Implementation {
         reply = co_await chat(flight);
         count(model, reply);
       }
-      const StoreJob<std::monostate> settlement = settle(id, reply);
+      StoreJob<std::monostate> settlement = settle(id, reply);
+      if (reply.outcome == Outcome::answered && reply.finish == "stop" && !fault(flight->request.task.task, reply.text)) {
+        settlement = settle_and_keep(std::move(settlement), flight->key, to_cache(completed(*flight, reply)));
+      }
       (void)co_await on_store(settlement);
       const Millis now = wall_clock();
       const Millis paused = pause_until(reply, now);
@@ -393,6 +392,26 @@ struct Completions::Implementation {
     return [id](Store& store) { return done_or(store.release(id)); };
   }
 
+  /// One turn on the store's thread for both: an answer waits for its end.
+  static StoreJob<std::monostate> settle_and_keep(StoreJob<std::monostate> settlement, std::string key, std::string value) {
+    return [settlement = std::move(settlement), key = std::move(key), value = std::move(value)](Store& store) -> Result<std::monostate> {
+      if (auto settled = settlement(store); !settled) return settled;
+      return done_or(store.cache(key, value, wall_clock()));
+    };
+  }
+
+  static Completed completed(const Flight& flight, const ChatReply& reply) {
+    Completed done;
+    done.text = reply.text;
+    done.model = flight.request.model;
+    done.prompt_version = flight.call.prompt_version;
+    done.tokens = {reply.tokens_in.value_or(0), reply.tokens_out.value_or(0)};
+    done.ms = static_cast<double>(reply.took.count());
+    done.finish = reply.finish;
+    done.upstream_status = reply.status;
+    return done;
+  }
+
   static bool of_day(const ChatReply& reply) {
     return reply.limit == UpstreamLimit::requests_day || reply.limit == UpstreamLimit::tokens_day;
   }
@@ -419,17 +438,7 @@ struct Completions::Implementation {
       return {busy(std::move(message), now + down_for, reply.status)};
     };
     switch (reply.outcome) {
-      case Outcome::answered: {
-        Completed done;
-        done.text = reply.text;
-        done.model = flight.request.model;
-        done.prompt_version = flight.call.prompt_version;
-        done.tokens = {reply.tokens_in.value_or(0), reply.tokens_out.value_or(0)};
-        done.ms = static_cast<double>(reply.took.count());
-        done.finish = reply.finish;
-        done.upstream_status = reply.status;
-        return {std::move(done)};
-      }
+      case Outcome::answered: return {completed(flight, reply)};
       case Outcome::too_large:
         return {NotCompleted{{413, "context_too_large", "the model's host takes no request of this size: send fewer or shorter passages"}, std::nullopt, reply.status}};
       case Outcome::refused_us: return {NotCompleted{{502, "upstream_invalid", "the model's host refused the call: " + reply.why}, std::nullopt, reply.status}};

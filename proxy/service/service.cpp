@@ -103,7 +103,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     if (has_key()) {
       auto made = make_chat_client(executor_, options_.upstream);
       if (made) client = std::move(*made);
-      else why = made.error().message;  // create() has tried the same
+      else why = made.error().message;
     } else {
       why = "this server has no key for a model's host";
     }
@@ -514,8 +514,9 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
 }  // namespace
 
 Result<std::shared_ptr<Service>> Service::create(ServiceOptions options) {
-  net::io_context probe;
-  if (auto made = make_chat_client(probe.get_executor(), options.upstream); !made) return tl::unexpected(made.error());
+  if (auto sound = check(options.upstream); !sound) return tl::unexpected(sound.error());
+  // As many as may be used at once: a handshake costs more than a call.
+  options.upstream.max_idle_connections = std::max<std::size_t>(options.upstream.max_idle_connections, options.settings.upstream_concurrency);
   return std::shared_ptr<Service>(std::make_shared<ServiceImplementation>(std::move(options)));
 }
 

@@ -37,7 +37,6 @@ using net::ip::tcp;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t read_bytes = 16 * 1024;
-constexpr std::size_t max_idle = 8;
 /// Shorter than what endpoints keep an idle connection for, so that few calls meet one that is just being closed.
 constexpr std::chrono::seconds max_idle_time{30};
 /// What an answer may hold between two pieces of its body: the line that begins a chunk, with its extensions.
@@ -116,7 +115,7 @@ struct Shared {
 
   void keep(std::shared_ptr<Connection> connection) {
     if (client_gone) return;
-    if (idle.size() >= max_idle) idle.erase(idle.begin());
+    if (idle.size() >= upstream.max_idle_connections) idle.erase(idle.begin());
     idle.emplace_back(std::move(connection), Clock::now());
   }
 
@@ -634,13 +633,28 @@ Result<void> prepare(ssl::context& context, const std::string& ca_file) {
 
 }  // namespace
 
-Result<std::shared_ptr<ChatClient>> make_chat_client(net::any_io_executor executor, Upstream upstream) {
+namespace {
+
+Result<Endpoint> sound_endpoint(const Upstream& upstream) {
   auto endpoint = read_endpoint(upstream.url);
-  if (!endpoint) return tl::unexpected(endpoint.error());
+  if (!endpoint) return endpoint;
   // In a header field anything else would end the field or be refused without a word.
   if (!std::all_of(upstream.key.begin(), upstream.key.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     return fail(ErrorCode::invalid_argument, "the key holds a character that no key has", "key");
   }
+  return endpoint;
+}
+
+}  // namespace
+
+Result<void> check(const Upstream& upstream) {
+  if (auto endpoint = sound_endpoint(upstream); !endpoint) return tl::unexpected(endpoint.error());
+  return {};
+}
+
+Result<std::shared_ptr<ChatClient>> make_chat_client(net::any_io_executor executor, Upstream upstream) {
+  auto endpoint = sound_endpoint(upstream);
+  if (!endpoint) return tl::unexpected(endpoint.error());
   auto shared = std::make_shared<Shared>(std::move(executor), std::move(upstream), std::move(*endpoint));
   if (shared->endpoint.tls) {
     shared->tls.emplace(ssl::context::tls_client);

@@ -73,6 +73,7 @@ struct Upstream {
   std::string url;        ///< https://api.groq.com/openai/v1, or http to a loopback address
   std::string key;        ///< empty: no Authorization field
   std::size_t max_reply_bytes = 1 << 20;
+  std::size_t max_idle_connections = 8;  ///< kept between calls
   std::string ca_file;    ///< empty: the system's bundle (tests name their own)
 };
 
@@ -83,7 +84,10 @@ class ChatClient {
   virtual std::shared_ptr<CallHandle> call(ChatCall call, std::function<void(ChatReply)> done) = 0;
 };
 
-/// Keeps up to eight idle connections between calls; a context has no work while no call is under way. Fails with
+/// Whether a client can be made of it, without reading certificates: fails with `invalid_argument` as make_chat_client does.
+Result<void> check(const Upstream& upstream);
+
+/// A context has no work while no call is under way. Fails with
 /// `invalid_argument` for a URL that is not as Upstream says (field `upstream`) and a key that fits no header field (`key`),
 /// and with `io` for an unreadable `ca_file`. All work runs on `executor`, which must serve one thread at a time (a strand,
 /// or a context of one thread) and must outlive the client. Calls outlive the client; their end is their handle's affair.
