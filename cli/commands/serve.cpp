@@ -161,7 +161,8 @@ ExitCode run(Context& context, const Options& options) {
     say("the configuration is sound");
     return ExitCode::done;
   }
-  auto served = http::serve(serve, [&](const http::Server& server) {
+  // Handed over whole: what the routes hold works on the server's threads and timers, and must not outlive them here.
+  auto served = http::serve(std::move(serve), [&](const http::Server& server) {
     if (options.announce) {
       const Palette colours = palette(STDERR_FILENO);
       say(fmt::format("{}Polygraph answers at {}{}/{} — Ctrl-C stops it", colours.bold, colours.accent, server.url(), colours.reset));
