@@ -182,7 +182,7 @@ ExitCode run(Context& context, const Options& options) {
     say("the configuration is sound");
     return ExitCode::done;
   }
-  // Moved: what stands behind the API must go with the server, before the loop that it works on.
+  // Handed over whole: what the routes hold works on the server's threads and timers, and must not outlive them here.
   auto served = http::serve(std::move(serve), [&](const http::Server& server) {
     if (options.announce) {
       const Palette colours = palette(STDERR_FILENO);

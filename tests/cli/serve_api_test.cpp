@@ -351,7 +351,7 @@ TEST_F(ServeApi, TheKeyShowsNowhere) {
   EXPECT_THAT(limits, ContainsRegex("Max core file size +0 +0 "));
   server.process->signal(SIGTERM);
   const auto outcome = server.process->wait();
-  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.status, 0) << outcome.err.substr(outcome.err.size() - std::min<std::size_t>(outcome.err.size(), 2000));
 
   // From the second half of the key on: a part of it would be as bad.
   const std::string part = std::string(key_canary).substr(11);
