@@ -1,6 +1,7 @@
 #include "wasm/retrieval/typeahead.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -72,12 +73,41 @@ double idf_of(const index::Index& index, const std::vector<Option>& options) {
 
 using Range = std::pair<std::uint32_t, std::uint32_t>;
 
-std::vector<Range> marks_in(const index::Index& index, std::string_view passage, const std::vector<TermNo>& matched,
-                            const std::optional<LiteralSearch>& literal) {
+/// The terms that a query matched, looked up word by word of a passage. Stemming every word of every passage at each
+/// keypress would take most of a frame; a stem begins as its word does, so few words need it.
+class Matched {
+ public:
+  Matched(const index::Index& index, const std::vector<TermNo>& terms)
+      : index_(&index), terms_(&terms), english_(index.metadata().analysis == text::Analysis::english) {
+    for (const TermNo no : terms) {
+      if (const auto term = index.term(no); !term.empty()) first_[static_cast<unsigned char>(term.front())] = true;
+    }
+  }
+
+  /// Whether `word`, as Analysis::plain counts it, is one of them.
+  bool hold(std::string_view word) const {
+    if (word.empty() || !first_[static_cast<unsigned char>(word.front())]) return false;
+    std::optional<TermNo> no;
+    if (english_ && is_alphabetic(word)) {
+      if (text::is_stop_word(word)) return false;
+      no = index_->find_term(text::stem_english(word));
+    } else {
+      no = index_->find_term(word);
+    }
+    return no && std::binary_search(terms_->begin(), terms_->end(), *no);
+  }
+
+ private:
+  const index::Index* index_;
+  const std::vector<TermNo>* terms_;
+  bool english_;
+  std::array<bool, 256> first_{};  ///< bytes that one of the terms begins with
+};
+
+std::vector<Range> marks_in(std::string_view passage, const Matched& matched, const std::optional<LiteralSearch>& literal) {
   std::vector<Range> found;
-  for (const text::Term& term : text::terms(passage, index.metadata().analysis)) {
-    const auto no = index.find_term(term.text);
-    if (no && std::binary_search(matched.begin(), matched.end(), *no)) found.emplace_back(term.begin, term.end);
+  for (const text::Term& term : text::terms(passage, text::Analysis::plain)) {
+    if (matched.hold(term.text)) found.emplace_back(term.begin, term.end);
   }
   if (literal) {
     for (auto at = literal->find(passage); at != std::string_view::npos; at = literal->find(passage, at + literal->size())) {
@@ -145,7 +175,8 @@ std::vector<Hit> typeahead(const index::Index& index, std::string_view query, st
   std::optional<LiteralSearch> literal;
   if (const auto identifier = sole_identifier(query)) literal.emplace(*identifier);
   std::vector<Hit> hits;
-  for (const ChunkNo c : order) hits.push_back({c, scores[c], marks_in(index, index.chunk(c).text, matched, literal)});
+  const Matched terms(index, matched);
+  for (const ChunkNo c : order) hits.push_back({c, scores[c], marks_in(index.chunk(c).text, terms, literal)});
   return hits;
 }
 
