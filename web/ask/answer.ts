@@ -113,7 +113,7 @@ export function showDraft(root: HTMLElement, run: Run | null, draft: string): vo
 /** Where an answer comes from when not from whom the visitor would expect: a recording, or this browser in a live one's place. */
 function provenance(run: Run, actions: AnswerActions): Child {
   const { by } = run;
-  if (!by || (by.who !== "recorded" && !by.why)) return null;
+  if (!by || by.told || (by.who !== "recorded" && !by.why)) return null;
   const back = comingTime(by.until);
   const later = back && [" Live answers are expected again ", h("time", { datetime: by.until }, back), "."];
   if (by.who !== "recorded") {

@@ -8,9 +8,14 @@ import type { Service } from "./service.ts";
 export const wishes = ["automatic", "live", "recorded", "browser", "own", "built-in"] as const;
 export type Wish = (typeof wishes)[number];
 
-export type Choice =
-  | { who: "live" | "browser" | "own" | "built-in"; why: string; until: string | null }
-  | { who: "recorded"; recording: Recording; why: string; until: string | null };
+interface Reason {
+  why: string;
+  until: string | null;
+  /** The strip said so before the question, and nobody expected another answer: it need not stand above this one. */
+  told?: true;
+}
+
+export type Choice = ({ who: "live" | "browser" | "own" | "built-in" } | { who: "recorded"; recording: Recording }) & Reason;
 
 export interface Situation {
   wish: Wish;
@@ -57,7 +62,9 @@ export function choose(question: string, situation: Situation): Choice {
   const recording = recordingFor(question, service.recordings, indexDigest);
   if (recording) return { who: "recorded", recording, why, until };
   if (wish === "recorded") return { who: "browser", why: "There is no recorded run of this question.", until: null };
-  return { who: "browser", why, until };
+  // A site that gives no live answers at all, rather than none at the moment.
+  const never = !until && (service.state === "recorded" || service.state === "busy");
+  return wish === "automatic" && never ? { who: "browser", why, until, told: true } : { who: "browser", why, until };
 }
 
 /** Who goes on after the live answer failed: never live again for the same question. */

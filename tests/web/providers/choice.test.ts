@@ -51,3 +51,10 @@ test("after a live answer failed the same question is not asked live again", () 
   assert.equal(chooseAfter(example, situation("live"), "It broke off.", null).who, "recorded");
   assert.deepEqual(chooseAfter("Anything else", situation("live"), "It broke off.", until), { who: "browser", why: "It broke off.", until });
 });
+
+test("a site that gives no live answers at all says so once, before the question", () => {
+  const never = situation("recorded");
+  never.service = { ...never.service, until: null };
+  assert.deepEqual(choose("Anything else", never), { who: "browser", why: "This site gives no live answers now.", until: null, told: true });
+  assert.equal(choose("Anything else", situation("recorded")).told, undefined);
+});
