@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -127,6 +128,7 @@ struct Completions::Implementation {
   Completions& owner;
   FairQueue queue;
   std::map<std::string, std::shared_ptr<Flight>> flights;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Flight>> of_ticket;  ///< of everybody who waits
   std::mt19937 random;
   std::uint64_t last_ticket = 0;
 
@@ -152,6 +154,14 @@ struct Completions::Implementation {
           });
         },
         net::use_awaitable);
+  }
+
+  /// `job` on the store's thread, after what was posted before.
+  void later(StoreJob<std::monostate> job) {
+    owner.store_.post([job = std::move(job)](Store& store) {
+      const auto result = job(store);
+      return result.has_value() || result.error().code != ErrorCode::io;
+    });
   }
 
   enum class Admission : std::uint8_t { admitted, full, late };
@@ -229,38 +239,76 @@ struct Completions::Implementation {
 
   // --- one task -----------------------------------------------------------------------------------------------------
 
+  using Reserved = std::variant<ReservationId, Denied>;
+  /// What the store knows of a task: its answer, or a reservation where one was asked for.
+  struct Found {
+    std::optional<std::string> cached;
+    std::optional<Reserved> reserved;
+  };
+
+  StoreJob<Reserved> reservation(const std::string& model, std::uint64_t most) const {
+    return [model, most, limits = owner.settings_.limits](Store& store) { return store.reserve(model, most, limits, wall_clock()); };
+  }
+
+  /// Whether some minute could hold the call, and there is somebody to call.
+  bool may_call(std::uint64_t most) const {
+    const ModelLimits& limits = owner.settings_.limits;
+    return owner.client_ != nullptr && most <= std::min(limits.tokens_per_minute, limits.tokens_per_day);
+  }
+
   net::awaitable<TaskOutcome> complete(std::shared_ptr<Flight> flight) {
     TaskOutcome outcome;
     if (!owner.store_.sound()) {  // a broken store is tried by its own thread, not by everybody who asks
       outcome = ledger_broken();
       co_return outcome;
     }
-    const StoreJob<std::optional<std::string>> look_up = [key = flight->key](Store& store) { return store.cached(key, wall_clock()); };
-    const auto cached = co_await on_store(look_up);
     const std::uint64_t most = flight->call.prompt_tokens + owner.settings_.max_tokens(flight->request.task.task);
-    if (known(*flight, cached, most, outcome)) co_return outcome;
-    if (flight->abandoned) {
-      outcome = busy("nobody waits any more", std::nullopt);
+    // Where a model is free, looking the answer up and reserving its call are one turn on the store's thread.
+    bool slot = may_call(most) && queue.take();
+    const StoreJob<Found> look_up = [key = flight->key, reserve = slot ? reservation(flight->request.model, most) : nullptr](Store& store) {
+      Found found;
+      const auto done = store.together([&]() -> Result<void> {
+        auto cached = store.cached(key, wall_clock());
+        if (!cached) return tl::unexpected(cached.error());
+        found.cached = std::move(*cached);
+        if (found.cached || !reserve) return {};
+        auto reserved = reserve(store);
+        if (!reserved) return tl::unexpected(reserved.error());
+        found.reserved = std::move(*reserved);
+        return {};
+      });
+      return done.map([&] { return std::move(found); });
+    };
+    const Result<Found> found = co_await on_store(look_up);
+    if (known(*flight, found, most, outcome)) {
+      if (slot) queue.release();
       co_return outcome;
     }
-    const Admission admitted = co_await admission(flight);
-    if (admitted == Admission::full) outcome = busy("too many questions wait already", wall_clock() + soon);
-    if (admitted == Admission::late) outcome = busy("no model was free in time", wall_clock() + soon);
-    if (admitted != Admission::admitted) co_return outcome;
+    if (!slot) {
+      if (flight->abandoned) {
+        outcome = busy("nobody waits any more", std::nullopt);
+        co_return outcome;
+      }
+      const Admission admitted = co_await admission(flight);
+      if (admitted == Admission::full) outcome = busy("too many questions wait already", wall_clock() + soon);
+      if (admitted == Admission::late) outcome = busy("no model was free in time", wall_clock() + soon);
+      if (admitted != Admission::admitted) co_return outcome;
+    }
     flight->interrupt = nullptr;
-    outcome = co_await call_until_sound(flight, most);
+    std::optional<Reserved> first = found->reserved;
+    outcome = co_await call_until_sound(flight, most, first);
     queue.release();
     co_return outcome;
   }
 
   /// Whether a task is answered without a call: from the cache, or because no call can be made.
-  bool known(const Flight& flight, const Result<std::optional<std::string>>& cached, std::uint64_t most, TaskOutcome& outcome) const {
-    if (!cached) {
+  bool known(const Flight& flight, const Result<Found>& found, std::uint64_t most, TaskOutcome& outcome) const {
+    if (!found) {
       outcome = ledger_broken();
       return true;
     }
-    if (*cached) {
-      if (auto done = from_cache(**cached)) {
+    if (found->cached) {
+      if (auto done = from_cache(*found->cached)) {
         done->prompt_version = flight.call.prompt_version;
         outcome = std::move(*done);
         return true;
@@ -285,11 +333,12 @@ struct Completions::Implementation {
   }
 
   /// The call, and for a reply that can't be read one more that says what was wrong with it.
-  net::awaitable<TaskOutcome> call_until_sound(std::shared_ptr<Flight> flight, std::uint64_t most) {
+  /// `reserved`: of the first call, where it was made already.
+  net::awaitable<TaskOutcome> call_until_sound(std::shared_ptr<Flight> flight, std::uint64_t most, std::optional<Reserved> reserved) {
     TaskOutcome outcome;
     std::optional<NotCompleted> first_fault;
     for (bool repaired = false;; repaired = true) {
-      outcome = co_await call_with_retries(flight, most);
+      outcome = co_await call_with_retries(flight, most, std::exchange(reserved, std::nullopt));
       const auto* done = std::get_if<Completed>(&outcome);
       if (done == nullptr) {
         // What went wrong is the reply, not that there was no quota to ask again.
@@ -327,15 +376,18 @@ struct Completions::Implementation {
     Millis wait = 0;                     ///< or another call after this
   };
 
-  net::awaitable<TaskOutcome> call_with_retries(std::shared_ptr<Flight> flight, std::uint64_t most) {
+  net::awaitable<TaskOutcome> call_with_retries(std::shared_ptr<Flight> flight, std::uint64_t most, std::optional<Reserved> made) {
     const std::string model = flight->request.model;
     TaskOutcome outcome;
     Millis backoff = first_backoff;
     for (int attempt = 1;; ++attempt) {
-      const StoreJob<std::variant<ReservationId, Denied>> reserve = [model, most, limits = owner.settings_.limits](Store& store) {
-        return store.reserve(model, most, limits, wall_clock());
-      };
-      const auto reserved = co_await on_store(reserve);
+      Result<Reserved> reserved = Reserved{};
+      if (made) {
+        reserved = *std::exchange(made, std::nullopt);
+      } else {
+        const StoreJob<Reserved> reserve = reservation(model, most);
+        reserved = co_await on_store(reserve);
+      }
       if (!reserved) {
         outcome = ledger_broken();
         co_return outcome;
@@ -356,12 +408,17 @@ struct Completions::Implementation {
       if (reply.outcome == Outcome::answered && reply.finish == "stop" && !fault(flight->request.task.task, reply.text)) {
         settlement = settle_and_keep(std::move(settlement), flight->key, to_cache(completed(*flight, reply)));
       }
-      (void)co_await on_store(settlement);
+      // The reservation counts until then, and whoever asks this thread next comes after it: only where other servers are to
+      // find the answer does the caller wait.
+      if (owner.store_.shared()) {
+        (void)co_await on_store(settlement);
+      } else {
+        later(std::move(settlement));
+      }
       const Millis now = wall_clock();
       const Millis paused = pause_until(reply, now);
       if (paused > now) {
-        const StoreJob<std::monostate> pause = [model, paused](Store& store) { return done_or(store.pause(model, paused)); };
-        (void)co_await on_store(pause);
+        later([model, paused](Store& store) { return done_or(store.pause(model, paused)); });
       }
       const Next next = after(*flight, reply, attempt, now, paused, backoff);
       if (next.outcome) {
@@ -392,11 +449,13 @@ struct Completions::Implementation {
     return [id](Store& store) { return done_or(store.release(id)); };
   }
 
-  /// One turn on the store's thread for both: an answer waits for its end.
+  /// Both in one commit.
   static StoreJob<std::monostate> settle_and_keep(StoreJob<std::monostate> settlement, std::string key, std::string value) {
-    return [settlement = std::move(settlement), key = std::move(key), value = std::move(value)](Store& store) -> Result<std::monostate> {
-      if (auto settled = settlement(store); !settled) return settled;
-      return done_or(store.cache(key, value, wall_clock()));
+    return [settlement = std::move(settlement), key = std::move(key), value = std::move(value)](Store& store) {
+      return done_or(store.together([&]() -> Result<void> {
+        if (auto settled = settlement(store); !settled) return tl::unexpected(settled.error());
+        return store.cache(key, value, wall_clock());
+      }));
     };
   }
 
@@ -482,6 +541,7 @@ struct Completions::Implementation {
     flight->interrupt = nullptr;
     // A listener may start another task, or leave, while it is told.
     auto waiting = std::exchange(flight->waiting, {});
+    for (const auto& each : waiting) of_ticket.erase(each.ticket);
     const auto* done = std::get_if<Completed>(&outcome);
     for (auto& each : waiting) {
       if (done != nullptr && each.listener.on_delta && !each.heard && !done->text.empty()) each.listener.on_delta(done->text);
@@ -510,6 +570,7 @@ struct Completions::Implementation {
     const auto known = flights.find(key);
     if (known != flights.end() && !known->second->abandoned) {
       Flight& flight = *known->second;
+      of_ticket[ticket] = known->second;
       flight.waiting.push_back({ticket, std::move(listener), false});
       if (flight.waiting.back().listener.on_delta && !flight.text.empty()) {
         flight.waiting.back().heard = true;
@@ -524,6 +585,7 @@ struct Completions::Implementation {
     flight->deadline = Steady::now() + owner.settings_.upstream_deadline;
     flight->last_start = flight->deadline - std::min<std::chrono::milliseconds>(fair_chance, owner.settings_.upstream_deadline / 4);
     flight->waiting.push_back({ticket, std::move(listener), false});
+    of_ticket[ticket] = flight;
     flights[flight->key] = flight;
     net::co_spawn(
         owner.executor_,
@@ -535,16 +597,15 @@ struct Completions::Implementation {
   }
 
   void leave(std::uint64_t ticket) {
-    for (auto& [key, flight] : flights) {
-      auto& waiting = flight->waiting;
-      const auto mine = std::find_if(waiting.begin(), waiting.end(), [&](const Flight::Waiting& each) { return each.ticket == ticket; });
-      if (mine == waiting.end()) continue;
-      waiting.erase(mine);
-      if (!waiting.empty()) return;
-      flight->abandoned = true;
-      if (auto interrupt = flight->interrupt) interrupt();
-      return;
-    }
+    const auto found = of_ticket.find(ticket);
+    if (found == of_ticket.end()) return;  // has its answer
+    const auto flight = found->second.lock();
+    of_ticket.erase(found);
+    if (!flight) return;
+    std::erase_if(flight->waiting, [&](const Flight::Waiting& each) { return each.ticket == ticket; });
+    if (!flight->waiting.empty()) return;
+    flight->abandoned = true;
+    if (auto interrupt = flight->interrupt) interrupt();
   }
 };
 

@@ -22,8 +22,7 @@ class FairQueue {
   /// returned and `admitted` dropped).
   Ticket wait(const std::string& client, std::function<void()> admitted) {
     const Ticket ticket = ++last_;
-    if (free_ > 0 && waiting_ == 0) {
-      --free_;
+    if (take()) {
       admitted();
       return ticket;
     }
@@ -37,6 +36,13 @@ class FairQueue {
     lines_.push_back({client, {}});
     lines_.back().waiting.push_back({ticket, std::move(admitted)});
     return ticket;
+  }
+
+  /// Takes a slot where one is free and nobody waits for it.
+  bool take() {
+    if (free_ == 0 || waiting_ > 0) return false;
+    --free_;
+    return true;
   }
 
   /// Gives up a wait; false when it was admitted already (its slot is to be released then).

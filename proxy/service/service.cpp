@@ -460,8 +460,8 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
         available.live = false;
         constexpr Millis day = 86'400'000, minute = 60'000;
         const bool of_day = remaining.requests_day == 0 || remaining.tokens_day == 0;
-        available.until = paused ? remaining.paused_until : of_day ? (now / day + 1) * day : now + minute;
-        if (available.until >= never) available.until.reset();
+        const Millis until = paused ? remaining.paused_until : of_day ? (now / day + 1) * day : now + minute;
+        available.until = until < never ? std::optional(until) : std::nullopt;
       }
       const auto shown = [&](std::uint64_t amount, std::uint64_t of) { return paused ? "none" : level(amount, of); };
       list.push_back({{"id", models[i]},

@@ -26,6 +26,8 @@ class StoreThread {
 
   /// Runs `job` on the thread, in order. It says whether the store worked.
   void post(std::function<bool(Store&)> job);
+  /// Any thread. Whether other servers use the store too.
+  bool shared() const noexcept { return store_->shared(); }
   /// Any thread.
   bool sound() const noexcept { return sound_.load(std::memory_order_relaxed); }
 

@@ -117,6 +117,10 @@ class RedisStore final : public Store {
     return (*reply)->integer;
   }
 
+  Result<void> together(const std::function<Result<void>()>& work) override { return work(); }
+
+  bool shared() const noexcept override { return true; }
+
   Result<std::vector<DayUsage>> usage() override {
     auto reply = run(usage_, {});
     if (!reply) return tl::unexpected(reply.error());

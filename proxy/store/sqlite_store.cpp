@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <unordered_map>
@@ -23,9 +27,6 @@ namespace {
 /// milliseconds, and a request must not hang on a file that something else holds.
 constexpr int busy_timeout_ms = 1000;
 constexpr std::chrono::milliseconds busy_pause{5};
-/// A checkpoint waits for the disk, and the request that meets it waits along: with SQLite's own 1,000 pages that is one in
-/// a hundred or so. The journal grows to 16 MB, which cost a store that is opened after a crash up to 16 ms.
-constexpr const char* rare_checkpoints = "PRAGMA wal_autocheckpoint = 4000";
 constexpr int application_id = 0x504c4752;  // "PLGR"
 constexpr int schema_version = 1;
 
@@ -182,6 +183,90 @@ FileIdentity identity(const fs::path& file) {
   return ::stat(file.c_str(), &found) == 0 ? FileIdentity{found.st_dev, found.st_ino} : FileIdentity{};
 }
 
+/// Copies the journal into the file, on a thread and a connection of its own: a checkpoint waits for the disk, and every
+/// request that came in the meantime would wait along.
+class Checkpoints {
+ public:
+  static constexpr int every_pages = 1000;  ///< SQLite's own
+
+  Checkpoints() = default;
+  ~Checkpoints() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  /// The journal of `file` has grown. One that was replaced since is left alone.
+  void wanted(const fs::path& file, FileIdentity opened) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (wanted_) return;
+      file_ = file;
+      opened_ = opened;
+      wanted_ = true;
+    }
+    if (!thread_.joinable()) start();
+    wake_.notify_one();
+  }
+
+ private:
+  /// Commits that come during a checkpoint are left for the next. Where that never ends the journal only grows, so from
+  /// 64 MB on commits wait once for the short rest.
+  static constexpr int most_pages = 16'384;
+  static constexpr std::chrono::milliseconds apart{250};
+
+  /// The program's signals are for the threads that know of them.
+  void start() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return stopped_ || wanted_; });
+      if (stopped_) return;
+      const auto file = file_;
+      const auto opened = opened_;
+      lock.unlock();
+      checkpoint(file, opened);
+      lock.lock();
+      wake_.wait_for(lock, apart, [this] { return stopped_; });
+      wanted_ = false;
+    }
+  }
+
+  /// What fails here is met by the next call of the store itself.
+  static void checkpoint(const fs::path& file, FileIdentity opened) {
+    if (identity(file) != opened) return;
+    sqlite3* raw = nullptr;
+    const int status = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const std::unique_ptr<sqlite3, DatabaseCloser> database(raw);
+    if (status != SQLITE_OK) return;
+    sqlite3_busy_timeout(raw, busy_timeout_ms);
+    // A connection knows of the journal once it has read something; without that a checkpoint does nothing and says OK.
+    if (sqlite3_exec(raw, "PRAGMA schema_version", nullptr, nullptr, nullptr) != SQLITE_OK) return;
+    int pages = 0;
+    sqlite3_wal_checkpoint_v2(raw, nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, nullptr);
+    if (pages > most_pages) sqlite3_wal_checkpoint_v2(raw, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  fs::path file_;
+  FileIdentity opened_;
+  bool wanted_ = false, stopped_ = false;
+  std::thread thread_;
+};
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(fs::path folder, StoreOptions options)
@@ -312,6 +397,20 @@ class SqliteStore final : public Store {
     });
   }
 
+  Result<void> together(const std::function<Result<void>()>& work) override {
+    std::optional<Error> error;
+    auto done = transact(begin_write, [&] {
+      const Nested nested(*this);
+      if (auto result = work(); !result) error = result.error();
+      if (failure_inside_) throw Failure(*failure_inside_);
+      if (error) throw Failure{SQLITE_ABORT};
+    });
+    if (error) return tl::unexpected(*error);
+    return done;
+  }
+
+  bool shared() const noexcept override { return false; }
+
   Result<std::vector<DayUsage>> usage() override {
     return transact(begin_read, [&] {
       std::vector<DayUsage> days;
@@ -415,9 +514,34 @@ class SqliteStore final : public Store {
     return statement.get();
   }
 
+  /// While it lives, transactions are part of the one around them.
+  struct Nested {
+    explicit Nested(SqliteStore& store) : store_(store) {
+      store_.inside_ = true;
+      store_.failure_inside_.reset();
+    }
+    ~Nested() { store_.inside_ = false; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+    SqliteStore& store_;
+  };
+
   /// `work` as one transaction: all of it or, with `io`, nothing.
   template <class Work>
   auto transact(const char* begin, const Work& work) -> Result<decltype(work())> {
+    if (inside_) {
+      try {
+        if constexpr (std::is_void_v<decltype(work())>) {
+          work();
+          return {};
+        } else {
+          return work();
+        }
+      } catch (const Failure& failure) {
+        failure_inside_ = failure;
+        return failed("it cannot be used", failure);
+      }
+    }
     try {
       // SQLite would go on in a file that no longer has a name, and what it writes there is lost.
       if (database_ && (identity(file_) != opened_ || identity(wal_file_) != opened_wal_)) {
@@ -436,9 +560,9 @@ class SqliteStore final : public Store {
         return result;
       }
     } catch (const Failure& failure) {
-      const bool busy = (failure.status & 0xff) == SQLITE_BUSY;
+      const int kind = failure.status & 0xff;
       if (database_) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-      if (!busy) close();
+      if (kind != SQLITE_BUSY && kind != SQLITE_ABORT) close();
       return failed("it cannot be used", failure);
     }
   }
@@ -457,6 +581,12 @@ class SqliteStore final : public Store {
     std::error_code ignored;
     fs::remove(wal_file_, ignored);
     fs::remove(file_.string() + "-shm", ignored);
+  }
+
+  static int committed(void* store, sqlite3*, const char*, int pages) {
+    auto& self = *static_cast<SqliteStore*>(store);
+    if (pages >= Checkpoints::every_pages) self.checkpoints_.wanted(self.file_, self.opened_);
+    return SQLITE_OK;
   }
 
   void close() {
@@ -482,9 +612,9 @@ class SqliteStore final : public Store {
     // Without an fsync for each commit: what is committed lies in the kernel's page cache, which outlives the process. A
     // power cut may take the last commits, but leaves the file sound.
     execute("PRAGMA synchronous = NORMAL");
-    execute(rare_checkpoints);
     make_schema();
     opened_wal_ = identity(wal_file_);
+    sqlite3_wal_hook(raw, &SqliteStore::committed, this);  // instead of checkpoints of its own
   }
 
   /// Changing the journal needs the file alone, and SQLite does not wait for that by itself.
@@ -521,9 +651,12 @@ class SqliteStore final : public Store {
   fs::path folder_, file_, wal_file_;
   StoreOptions options_;
   FileIdentity opened_, opened_wal_;
+  bool inside_ = false;                    ///< a transaction of together()
+  std::optional<Failure> failure_inside_;  ///< what a call in it failed with
   std::unique_ptr<sqlite3, DatabaseCloser> database_;
   // By the address of the constant above; finalized before the database is closed.
   std::unordered_map<const char*, std::unique_ptr<sqlite3_stmt, StatementCloser>> statements_;
+  Checkpoints checkpoints_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,13 @@ class Store {
   /// Takes one token of a client's bucket, which holds `burst` and is refilled by `per_minute`. Returns 0 when it was
   /// taken, otherwise the milliseconds until one is there. A client that was not seen has a full bucket.
   virtual Result<Millis> take_client_token(std::string_view client, std::uint64_t burst, std::uint64_t per_minute, Millis now) = 0;
+
+  /// Runs `work`, which calls this store, at the price of one call where the store can: SQLite commits once, and takes all of
+  /// it back where a call or `work` itself fails. On Redis each call stands for itself.
+  virtual Result<void> together(const std::function<Result<void>()>& work) = 0;
+
+  /// Whether servers besides this one are meant to use it.
+  virtual bool shared() const noexcept = 0;
 
   /// By day, then model.
   virtual Result<std::vector<DayUsage>> usage() = 0;

@@ -62,6 +62,36 @@ TEST_F(BrokenFile, AFullDiskIsIoAndRoomEndsIt) {
   EXPECT_EQ(store->usage()->front().open_tokens, 6U) << "nothing of before is lost, nothing of what failed is there";
 }
 
+TEST_F(BrokenFile, CallsTogetherAreTakenBackWithTheOneThatFailed) {
+  const auto refused = store->together([&]() -> Result<void> {
+    granted(*store, "m", 5, roomy, noon);
+    return fail(ErrorCode::not_found, "what was looked for is not there");
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::not_found);
+  EXPECT_TRUE(store->usage()->empty());
+  Result<void> full_disk;
+  {
+    const FullDisk full(1);
+    full_disk = store->together([&]() -> Result<void> {
+      (void)store->cache("k", "v", noon);  // its failure counts though nobody looks at it
+      return {};
+    });
+  }
+  ASSERT_FALSE(full_disk);
+  EXPECT_EQ(full_disk.error().code, ErrorCode::io);
+  granted(*store, "m", 7, roomy, noon);
+  EXPECT_EQ(store->usage()->front().open_tokens, 7U) << "calls stand for themselves again";
+}
+
+TEST_F(BrokenFile, TheJournalIsCopiedIntoTheFileWhileTheStoreIsInUse) {
+  const auto before = fs::file_size(file());
+  const std::string value(3000, 'v');
+  for (int i = 0; fs::file_size(file()) == before && i < 200'000; ++i) ASSERT_TRUE(store->cache(std::to_string(i % 2000), value, noon));
+  EXPECT_GT(fs::file_size(file()), before);
+  EXPECT_TRUE(store->check().has_value());
+}
+
 TEST_F(BrokenFile, ARemovedFileIsIoOnceAndThenANewOne) {
   granted(*store, "m", 5, roomy, noon);
   fs::remove_all(backend->target());

@@ -265,6 +265,19 @@ TYPED_TEST(Ledger, UsageIsInOrderOfDayThenModel) {
                                             "2026-12-11 a", "2026-12-11 b", "2026-12-11 b/x"));
 }
 
+TYPED_TEST(Ledger, CallsTogetherAllStand) {
+  ASSERT_TRUE(this->store->together([&]() -> Result<void> {
+    const auto id = std::get<ReservationId>(this->store->reserve("m", 100, {}, noon).value());
+    if (auto settled = this->store->settle(id, {3, 4}); !settled) return settled;
+    return this->store->cache("k", "v", noon);
+  }));
+  const auto days = this->store->usage().value();
+  ASSERT_EQ(days.size(), 1U);
+  EXPECT_EQ(days[0].tokens_in, 3U);
+  EXPECT_EQ(days[0].open_requests, 0U);
+  EXPECT_EQ(this->store->cached("k", noon).value(), "v");
+}
+
 TYPED_TEST(Ledger, ASoundStoreSaysSo) { EXPECT_TRUE(this->store->check().has_value()); }
 
 template <class Backend>
