@@ -128,6 +128,25 @@ TEST_F(AgentTest, GradesARewrittenQueryAgainstTheOriginalQuestion) {
   EXPECT_THAT(last<Graded>(run).reason, HasSubstr("kubernet"));
 }
 
+TEST_F(AgentTest, ARewriteHasOnlyThosePassagesScoredThatWereNotBefore) {
+  const agent::Run run = this->run(config("tuned"), "Terraform module for Kubernetes ingress and docker volume");
+  ASSERT_GE(agent::totals(run).rewrites, 1U);
+  std::vector<std::vector<text::TokenId>> pairs;
+  for (const agent::Step& step : run.steps) {
+    if (step.node() != Node::retrieve) continue;
+    for (const auto& [effect, result] : step.effects) {
+      if (effect.kind() != EffectKind::score) continue;
+      for (const auto& pair : std::get<agent::ScoreRequest>(effect.request).pairs) pairs.push_back(pair.token_ids);
+    }
+    const Retrieved& data = std::get<Retrieved>(step.data);
+    const auto scored = std::count_if(data.candidates.begin(), data.candidates.end(), [](const auto& candidate) { return candidate.rerank_score.has_value(); });
+    EXPECT_EQ(scored, std::min<std::ptrdiff_t>(run.config.retrieval.rerank_candidates, std::ssize(data.candidates))) << "new or not, each has its logit";
+  }
+  const auto asked = pairs.size();
+  std::sort(pairs.begin(), pairs.end());
+  EXPECT_EQ(std::unique(pairs.begin(), pairs.end()) - pairs.begin(), std::ssize(pairs)) << "of " << asked;
+}
+
 TEST_F(AgentTest, WithoutReflectionGeneratesFromWhatWasRetrieved) {
   const agent::Run run = this->run(config("baseline"));
   EXPECT_THAT(nodes(run), ElementsAre(Node::retrieve, Node::generate));

@@ -100,6 +100,8 @@ struct Agent::State {
   std::vector<std::string> queries;  ///< all that were searched, in order
   std::optional<retrieval::Retrieval> retrieval;
   std::vector<index::ChunkNo> handed_on;
+  std::vector<retrieval::Retrieval::Logit> known_logits;  ///< of the question, by the retrievals so far
+  std::uint32_t logits_tokens = 0;                        ///< the length their pairs were cut at
   std::vector<index::ChunkNo> context;  ///< what generate may use
   std::optional<extractive::Answerer> answerer;
   std::optional<extractive::GraderFeatures> best_features;  ///< of all grades so far
@@ -171,6 +173,10 @@ struct Agent::State {
 
   /// True if scores were asked for.
   bool ask_for_scores() {
+    // Only the extractive provider's rewrites leave the cross-encoder's question as it is.
+    const std::uint32_t tokens = config().retrieval.max_pair_tokens;
+    if (!extractive_provider() || std::exchange(logits_tokens, tokens) != tokens) known_logits.clear();
+    retrieval->reuse(known_logits);
     const auto wanted = retrieval->wanted_pairs();
     if (wanted.empty()) return false;
     const std::string& why = missing(&Run::reranker_missing, &Earlier::reranker_missing);
@@ -363,9 +369,11 @@ struct Agent::State {
       } else if (const auto* embedding = std::get_if<Embedding>(&result.value)) {
         if (const auto taken = retrieval->set_embedding(embedding->vector); !taken) return fail_run(taken.error());
         note_model(run.embedder, result, index->metadata().embedder.name);
-      } else if (const auto* logits = std::get_if<Logits>(&result.value)) {
-        if (!all_finite(logits->values)) return fail_run({ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits"});
-        if (const auto taken = retrieval->set_logits(logits->values); !taken) return fail_run(taken.error());
+      } else if (const auto* scored = std::get_if<Logits>(&result.value)) {
+        if (!all_finite(scored->values)) return fail_run({ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits"});
+        const auto wanted = retrieval->wanted_pairs();
+        for (std::size_t place = 0; place < std::min(wanted.size(), scored->values.size()); ++place) known_logits.push_back({wanted[place], scored->values[place]});
+        if (const auto taken = retrieval->set_logits(scored->values); !taken) return fail_run(taken.error());
         note_model(run.reranker, result, index->metadata().reranker.name);
       }
     }

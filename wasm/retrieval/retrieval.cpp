@@ -196,8 +196,8 @@ void Retrieval::order_by_first_stages() {
     } else if (order_.empty() || config_.rerank_candidates == 0) {
       stages_.rerank = "there are no candidates to score";
     } else {
-      pairs_.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(
-                                                         std::min<std::size_t>(order_.size(), config_.rerank_candidates)));
+      logits_.assign(std::min<std::size_t>(order_.size(), config_.rerank_candidates), std::numeric_limits<float>::quiet_NaN());
+      wanted_.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(logits_.size()));
       phase_ = Phase::scoring;
     }
   }
@@ -205,7 +205,24 @@ void Retrieval::order_by_first_stages() {
 }
 
 std::span<const ChunkNo> Retrieval::wanted_pairs() const noexcept {
-  return phase_ == Phase::scoring ? std::span<const ChunkNo>(pairs_) : std::span<const ChunkNo>();
+  return phase_ == Phase::scoring ? std::span<const ChunkNo>(wanted_) : std::span<const ChunkNo>();
+}
+
+void Retrieval::reuse(std::span<const Logit> known) {
+  if (phase_ != Phase::scoring) return;
+  wanted_.clear();
+  for (std::size_t place = 0; place < logits_.size(); ++place) {
+    for (const Logit& each : known) {
+      if (each.chunk == order_[place]) logits_[place] = each.value;
+    }
+    if (!scored(place)) wanted_.push_back(order_[place]);
+  }
+  if (wanted_.empty()) finish_scoring();
+}
+
+void Retrieval::finish_scoring() {
+  phase_ = Phase::finished;
+  list_candidates();
 }
 
 text::Encoding Retrieval::pair(ChunkNo chunk) const {
@@ -216,27 +233,31 @@ text::Encoding Retrieval::pair(ChunkNo chunk) const {
 
 Result<void> Retrieval::set_logits(std::span<const float> logits) {
   if (phase_ != Phase::scoring) return fail(ErrorCode::invalid_argument, "no scores are wanted now", "logits");
-  if (logits.size() > pairs_.size()) {
+  if (logits.size() > wanted_.size()) {
     return fail(ErrorCode::mismatch,
-                std::to_string(logits.size()) + " logits came back for " + std::to_string(pairs_.size()) + " pairs", "logits");
+                std::to_string(logits.size()) + " logits came back for " + std::to_string(wanted_.size()) + " pairs", "logits");
   }
   if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
     return fail(ErrorCode::mismatch, "a logit is not finite", "logits");
   }
-  logits_.assign(logits.begin(), logits.end());
-  if (logits_.empty()) {
-    stages_.rerank = "no candidate was scored in time";
-  } else if (logits_.size() < pairs_.size()) {
-    stages_.rerank = "used: " + std::to_string(logits_.size()) + " of " + std::to_string(pairs_.size()) + " candidates scored";
+  std::size_t count = 0, next = 0;
+  for (std::size_t place = 0; place < logits_.size(); ++place) {
+    if (!scored(place) && next < logits.size()) logits_[place] = logits[next++];
+    if (scored(place)) ++count;
   }
-  phase_ = Phase::finished;
-  list_candidates();
+  if (count == 0) {
+    stages_.rerank = "no candidate was scored in time";
+  } else if (count < logits_.size()) {
+    stages_.rerank = "used: " + std::to_string(count) + " of " + std::to_string(logits_.size()) + " candidates scored";
+  }
+  finish_scoring();
   return {};
 }
 
 void Retrieval::skip_rerank(std::string why) {
   if (phase_ != Phase::scoring) return;
   stages_.rerank = why.empty() ? "no reranker" : std::move(why);
+  std::fill(logits_.begin(), logits_.end(), std::numeric_limits<float>::quiet_NaN());
   phase_ = Phase::finished;
 }
 
@@ -249,7 +270,7 @@ double Retrieval::order_score(const Candidate& candidate) const noexcept {
 }
 
 void Retrieval::list_candidates() {
-  // The scored chunks are the first of order_, so each is known by its place there.
+  // Each is known by its place in order_.
   std::vector<std::size_t> places(order_.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   const auto value = [&](std::size_t place) {
@@ -259,7 +280,7 @@ void Retrieval::list_candidates() {
     std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
       const ChunkNo x = order_[a], y = order_[b];
       if (stands_above(x, y) || stands_above(y, x)) return stands_above(x, y);
-      const bool a_scored = a < logits_.size(), b_scored = b < logits_.size();
+      const bool a_scored = scored(a), b_scored = scored(b);
       if (a_scored != b_scored) return a_scored;
       if (!a_scored) return a < b;
       const double u = value(a), v = value(b);
@@ -269,7 +290,7 @@ void Retrieval::list_candidates() {
 
   ranked_.clear();
   PageCap cap(*index_, config_.page_cap);
-  const std::size_t length = std::max<std::size_t>(config_.list_length, pairs_.size());
+  const std::size_t length = std::max<std::size_t>(config_.list_length, logits_.size());
   const bool in_score_order = promotions_.empty();  // a single list's ranks are the places in order_
   std::size_t can_be_handed_on = 0;
   std::uint32_t reranked = 0;
@@ -292,7 +313,7 @@ void Retrieval::list_candidates() {
     }
     candidate.fused_score = fused_[chunk];
     candidate.fused_rank = static_cast<std::uint32_t>(place + 1);
-    if (place < logits_.size()) {
+    if (scored(place)) {
       candidate.rerank_score = static_cast<double>(logits_[place]);
       candidate.rerank_rank = ++reranked;
     }

@@ -65,6 +65,13 @@ class Retrieval {
   /// Goes on lexically, whatever the mode.
   void skip_embedding(std::string why);
 
+  struct Logit {
+    ChunkNo chunk;
+    float value;
+  };
+  /// Logits of an earlier retrieval over the same index, for the same question and pair length: these chunks are not wanted
+  /// again. Does nothing unless scores are wanted.
+  void reuse(std::span<const Logit> known);
   /// Chunks to score, best fused first, while scores are wanted; otherwise empty.
   std::span<const ChunkNo> wanted_pairs() const noexcept;
   /// The pair of one wanted chunk, as the cross-encoder reads it.
@@ -94,6 +101,8 @@ class Retrieval {
   void order_by_first_stages();
   void list_candidates();
   bool stands_above(ChunkNo a, ChunkNo b) const noexcept;
+  bool scored(std::size_t place) const noexcept { return place < logits_.size() && logits_[place] == logits_[place]; }
+  void finish_scoring();
 
   const index::Index* index_;
   std::string query_, question_;
@@ -103,8 +112,8 @@ class Retrieval {
   std::optional<text::Encoding> query_tokens_;
   std::vector<Promotion> promotions_;  ///< empty: none
   std::vector<ChunkNo> order_;         ///< of the first stages; longer than ranked_
-  std::vector<ChunkNo> pairs_;
-  std::vector<float> logits_;          ///< of the first pairs_
+  std::vector<float> logits_;          ///< of the first of order_; not a number: unscored
+  std::vector<ChunkNo> wanted_;        ///< the unscored
   std::vector<Candidate> ranked_;
   Stages stages_;
   enum class Phase : std::uint8_t { embedding, scoring, finished };
