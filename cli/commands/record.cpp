@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +9,7 @@
 #include "cli/host.hpp"
 #include "cli/index_store.hpp"
 #include "cli/installation.hpp"
+#include "cli/whole_file.hpp"
 #include "proxy/recordings/recordings.hpp"
 #include "wasm/agent/agent.hpp"
 #include "wasm/agent/extractive/grader.hpp"
@@ -77,26 +76,6 @@ std::string id_of(std::string_view question) {
   id.resize(std::min(id.size(), most - digest_digits - 1));
   while (id.ends_with('-')) id.pop_back();
   return (id.empty() ? "" : id + '-') + text::digest(proxy::question_key(question)).substr(digest_prefix, digest_digits);
-}
-
-/// Beside the file first, then in its place, so that no reader meets half a recording.
-Result<void> write_whole(const fs::path& file, std::string_view text) {
-  const fs::path beside = file.parent_path() / fmt::format(".{}.{}", file.filename().string(), ::getpid());
-  std::error_code error;
-  bool written = false;
-  {
-    std::ofstream stream(beside, std::ios::binary);
-    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-    stream.flush();
-    written = stream.good();
-  }
-  if (written) fs::rename(beside, file, error);
-  if (!written || error) {
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    return fail(ErrorCode::io, "can't be written" + (error ? ": " + error.message() : std::string()));
-  }
-  return {};
 }
 
 /// What stands in a recording's `models`: who was to complete each task, whether or not the run came to it.

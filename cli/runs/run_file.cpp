@@ -1,0 +1,380 @@
+#include "cli/runs/run_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/mapped_file.hpp"
+#include "cli/whole_file.hpp"
+#include "wasm/text/digest.hpp"
+
+namespace polygraph::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view check_mark = ",\"check\":\"";
+constexpr std::size_t digest_length = 39;  // "xxh128:" and 32 digits
+constexpr std::string_view line_tail = "\"}";
+
+tl::unexpected<Error> system_failure(const char* what) { return fail(ErrorCode::io, fmt::format("{}: {}", what, std::strerror(errno))); }
+
+std::string sorted(const std::string& json) { return nlohmann::json::parse(json).dump(); }
+
+std::string header_line(const RunHeader& header) {
+  return Json{{"kind", "run"},        {"schema", run_schema},
+              {"digest", header.digest}, {"identity", Json::parse(header.identity)},
+              {"items", header.items},   {"created_at", header.created_at}}
+             .dump() +
+         '\n';
+}
+
+Result<RunHeader> parse_header(std::string_view line) {
+  const auto json = Json::parse(line, nullptr, false);
+  const auto text = [&](const char* field) { return json.contains(field) && json.at(field).is_string() ? json.at(field).get<std::string>() : std::string(); };
+  if (!json.is_object() || text("kind") != "run") return fail(ErrorCode::invalid_json, "is no run: its first line should be {\"kind\": \"run\", …}", "kind", 1);
+  const auto schema = json.find("schema");
+  if (schema == json.end() || *schema != run_schema) {
+    return fail(ErrorCode::unsupported_version,
+                fmt::format("has schema {}, this program reads {}", schema == json.end() ? "none" : schema->dump(), run_schema), "schema", 1);
+  }
+  const auto identity = json.find("identity");
+  if (identity == json.end() || !identity->is_object()) return fail(ErrorCode::invalid_json, "has no identity", "identity", 1);
+  const auto items = json.find("items");
+  if (items == json.end() || !items->is_number_unsigned()) return fail(ErrorCode::invalid_json, "does not say how many items it has", "items", 1);
+  RunHeader header = run_header(identity->dump(), items->get<std::uint64_t>(), text("created_at"));
+  if (header.digest != text("digest")) return fail(ErrorCode::corrupt, "its identity was changed: it no longer has the digest " + text("digest"), "digest", 1);
+  return header;
+}
+
+/// The value behind `mark`, up to `end` of the line; both as written by line_text().
+Result<RunLine> parse_line(std::string_view line, std::uint64_t number) {
+  const auto broken = [&] {
+    return fail(ErrorCode::corrupt, "the line was cut or changed: its check does not hold; `--fresh` runs everything again", "check", number);
+  };
+  const std::size_t tail = check_mark.size() + digest_length + line_tail.size();
+  if (line.size() < tail || !line.ends_with(line_tail)) return broken();
+  const std::string_view body = line.substr(0, line.size() - tail), mark = line.substr(body.size());
+  if (!mark.starts_with(check_mark) || mark.substr(check_mark.size(), digest_length) != text::digest(body)) return broken();
+
+  // What was checked was written by this program: the fields stand where line_text() puts them.
+  constexpr std::string_view item_mark = "{\"item\":", repeat_mark = ",\"repeat\":", result_mark = ",\"result\":", judgement_mark = ",\"judgement\":",
+                             at_mark = ",\"finished_at\":";
+  const std::size_t result_at = body.find(result_mark), at = body.rfind(at_mark);
+  const std::size_t repeat_at = result_at == std::string_view::npos ? result_at : body.rfind(repeat_mark, result_at);
+  if (!body.starts_with(item_mark) || repeat_at == std::string_view::npos || at == std::string_view::npos) return broken();
+  const std::size_t judgement_length_at = body.rfind(",\"result_bytes\":", at);
+  if (judgement_length_at == std::string_view::npos) return broken();
+  const auto number_after = [&](std::size_t from) {
+    std::uint64_t value = 0;
+    for (; from < body.size() && body[from] >= '0' && body[from] <= '9'; ++from) value = value * 10 + static_cast<std::uint64_t>(body[from] - '0');
+    return value;
+  };
+  const auto id = Json::parse(body.substr(item_mark.size(), repeat_at - item_mark.size()), nullptr, false);
+  if (!id.is_string()) return broken();
+  RunLine out;
+  out.item = {id.get<std::string>(), static_cast<std::uint32_t>(number_after(repeat_at + repeat_mark.size()))};
+  const std::size_t bytes = number_after(judgement_length_at + std::string_view(",\"result_bytes\":").size());
+  const std::size_t result_begin = result_at + result_mark.size();
+  if (result_begin + bytes + judgement_mark.size() > judgement_length_at) return broken();
+  out.result = body.substr(result_begin, bytes);
+  const std::size_t judgement_begin = result_begin + bytes + judgement_mark.size();
+  out.judgement = body.substr(judgement_begin, judgement_length_at - judgement_begin);
+  return out;
+}
+
+std::string line_text(const RunItem& item, std::string_view result, std::string_view judgement, std::string_view finished_at) {
+  std::string line = fmt::format("{{\"item\":{},\"repeat\":{},\"result\":{},\"judgement\":{},\"result_bytes\":{},\"finished_at\":{}",
+                                 Json(item.id).dump(), item.repeat, result, judgement.empty() ? std::string_view("null") : judgement, result.size(),
+                                 Json(finished_at).dump());
+  const std::string digest = text::digest(line);
+  line += check_mark;
+  line += digest;
+  line += line_tail;
+  return line + '\n';
+}
+
+struct Lines {
+  RunHeader header;
+  std::size_t header_end = 0, end = 0;  ///< bytes of the header line; of all whole lines
+};
+
+/// `use` gets the line as it stands, with its end, and what it says.
+Result<Lines> for_each_line(std::string_view text, const std::function<Result<void>(std::string_view, const RunLine&)>& use) {
+  Lines lines;
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) break;  // its writer was killed
+    const std::string_view line = text.substr(at, end - at);
+    ++number;
+    if (number == 1) {
+      auto header = parse_header(line);
+      if (!header) return tl::unexpected(header.error());
+      lines.header = std::move(*header);
+      lines.header_end = end + 1;
+    } else {
+      auto parsed = parse_line(line, number);
+      if (!parsed) return tl::unexpected(parsed.error());
+      if (auto used = use(text.substr(at, end + 1 - at), *parsed); !used) return tl::unexpected(used.error());
+    }
+    at = end + 1;
+    lines.end = at;
+  }
+  if (number == 0) return fail(ErrorCode::invalid_json, "is no run: it has no line", "kind", 1);
+  return lines;
+}
+
+std::string_view view(const MappedFile& file) { return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}; }
+
+/// Fields whose values are measured or follow from when something ran, wherever they stand in a result, judgement or trace.
+bool measured(std::string_view field) {
+  constexpr std::string_view names[] = {"latency", "ms", "started_ms", "started_at", "finished_at", "cached"};
+  return std::find(std::begin(names), std::end(names), field) != std::end(names);
+}
+
+void drop_measured(Json& value) {
+  if (value.is_array()) {
+    for (auto& each : value) drop_measured(each);
+  } else if (value.is_object()) {
+    // The result of asking for the time is the time.
+    if (value.contains("kind") && value["kind"] == "time") value.erase("result");
+    if (value.contains("trace") && value["trace"].is_object()) value["trace"].erase("id");  // holds when it began
+    for (auto each = value.begin(); each != value.end();) {
+      if (measured(each.key())) {
+        each = value.erase(each);
+      } else {
+        drop_measured(*each);
+        ++each;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+RunHeader run_header(std::string identity, std::uint64_t items, std::string created_at) {
+  RunHeader header;
+  header.digest = text::digest(sorted(identity));
+  header.identity = std::move(identity);
+  header.items = items;
+  header.created_at = std::move(created_at);
+  return header;
+}
+
+Result<RunHeader> read_run(const fs::path& file, const std::function<Result<void>(const RunLine&)>& use) {
+  auto mapped = MappedFile::open(file);
+  if (!mapped) return tl::unexpected(mapped.error());
+  auto lines = for_each_line(view(*mapped), [&](std::string_view, const RunLine& line) { return use(line); });
+  if (!lines) return tl::unexpected(lines.error());
+  return std::move(lines->header);
+}
+
+Result<std::string> digest_of_run(const fs::path& file) {
+  std::string digests;
+  auto header = read_run(file, [&](const RunLine& line) -> Result<void> {
+    Json both = {{"item", line.item.id}, {"repeat", line.item.repeat}, {"result", Json::parse(line.result, nullptr, false)},
+                 {"judgement", Json::parse(line.judgement, nullptr, false)}};
+    drop_measured(both);
+    digests += text::digest(both.dump()) + '\n';
+    return {};
+  });
+  if (!header) return tl::unexpected(header.error());
+  return text::digest(header->digest + '\n' + digests);
+}
+
+Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, bool fresh) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (error) return fail(ErrorCode::io, "its folder can't be made: " + error.message());
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return system_failure("can't be written");
+  RunFile run(file, descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return fail(ErrorCode::io, "another process is writing this run");
+    return system_failure("can't be locked");
+  }
+  if (fresh && ::ftruncate(descriptor, 0) != 0) return system_failure("can't be emptied");
+
+  std::size_t keep = 0;
+  if (const auto size = ::lseek(descriptor, 0, SEEK_END); size > 0) {
+    auto mapped = MappedFile::open(file);
+    if (!mapped) return tl::unexpected(mapped.error());
+    const std::string_view text = view(*mapped);
+    if (text.find('\n') != std::string_view::npos) {  // otherwise its first line was being written
+      auto lines = for_each_line(text, [&](std::string_view, const RunLine& line) -> Result<void> {
+        if (!run.done_.insert(line.item).second) return fail(ErrorCode::corrupt, "the item \"" + line.item.id + "\" stands in it twice");
+        run.order_.push_back(line.item);
+        return {};
+      });
+      if (!lines) return tl::unexpected(lines.error());
+      if (lines->header.digest != header.digest) {
+        return fail(ErrorCode::mismatch, "holds the run " + lines->header.digest + " of another configuration, index or golden set; this one is " + header.digest +
+                                             ": choose another --out, or --fresh to begin anew");
+      }
+      keep = lines->end;
+    } else if (!std::string_view("{\"kind\":\"run\",").starts_with(text.substr(0, 14))) {
+      return fail(ErrorCode::invalid_json, "is no run: its first line should be {\"kind\": \"run\", …}", "kind", 1);
+    }
+  }
+  if (::ftruncate(descriptor, static_cast<off_t>(keep)) != 0) return system_failure("can't be shortened");
+  if (keep == 0) {
+    if (auto written = run.write(header_line(header)); !written) return tl::unexpected(written.error());
+  }
+  return run;
+}
+
+RunFile::RunFile(RunFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), done_(std::move(other.done_)), order_(std::move(other.order_)) {}
+
+RunFile& RunFile::operator=(RunFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(done_, other.done_);
+  std::swap(order_, other.order_);
+  return *this;
+}
+
+RunFile::~RunFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<void> RunFile::write(std::string_view text) {
+  const auto before = ::lseek(descriptor_, 0, SEEK_END);
+  while (!text.empty()) {
+    const auto written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      auto failure = system_failure("can't be written");
+      (void)!::ftruncate(descriptor_, before);  // no half line for whoever continues
+      return failure;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> RunFile::append(const RunItem& item, std::string_view result, std::string_view judgement, std::string_view finished_at) {
+  if (!done_.insert(item).second) return fail(ErrorCode::internal, "the item \"" + item.id + "\" was finished twice");
+  if (auto written = write(line_text(item, result, judgement, finished_at)); !written) {
+    done_.erase(item);
+    return written;
+  }
+  order_.push_back(item);
+  return {};
+}
+
+Result<void> RunFile::finish(const std::vector<RunItem>& order) {
+  std::map<RunItem, std::size_t> place;
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  const auto before = [&](const RunItem& a, const RunItem& b) { return place.at(a) < place.at(b); };
+  if (!std::all_of(order_.begin(), order_.end(), [&](const RunItem& each) { return place.contains(each); })) {
+    return fail(ErrorCode::internal, "the run holds items that it was not asked for");
+  }
+  if (std::is_sorted(order_.begin(), order_.end(), before)) return {};
+  auto mapped = MappedFile::open(path_);
+  if (!mapped) return tl::unexpected(mapped.error());
+  const std::string_view all = view(*mapped);
+  std::vector<std::pair<std::size_t, std::string_view>> lines;
+  auto read = for_each_line(all, [&](std::string_view text, const RunLine& line) -> Result<void> {
+    lines.emplace_back(place.at(line.item), text);
+    return {};
+  });
+  if (!read) return tl::unexpected(read.error());
+  std::sort(lines.begin(), lines.end());
+  std::string text(all.substr(0, read->header_end));
+  for (const auto& [number, line] : lines) text += line;
+  return write_whole(path_, text);
+}
+
+namespace {
+
+/// One part of a run: its lines, those of an item together.
+struct Part {
+  Json identity;
+  std::uint64_t items = 0;
+  std::size_t shard = 0;
+  std::vector<std::string> groups;
+};
+
+Result<Part> read_part(const fs::path& file, std::set<RunItem>& seen, std::uint64_t& found) {
+  auto mapped = MappedFile::open(file);
+  if (!mapped) return tl::unexpected(mapped.error());
+  Part part;
+  std::string last;
+  auto read = for_each_line(view(*mapped), [&](std::string_view text, const RunLine& line) -> Result<void> {
+    if (!seen.insert(line.item).second) return fail(ErrorCode::mismatch, "the item \"" + line.item.id + "\" stands in another part, too");
+    if (part.groups.empty() || last != line.item.id) part.groups.emplace_back();
+    part.groups.back() += text;
+    last = line.item.id;
+    ++found;
+    return {};
+  });
+  if (!read) return tl::unexpected(read.error());
+  part.identity = Json::parse(read->header.identity);
+  part.items = read->header.items;
+  const auto shard = part.identity.find("shard");
+  if (shard == part.identity.end() || !shard->is_object() || !shard->contains("number")) return fail(ErrorCode::mismatch, "is a whole run, not a part of one", "shard");
+  part.shard = shard->at("number").get<std::size_t>();
+  return part;
+}
+
+}  // namespace
+
+Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path& out, const std::string& created_at) {
+  std::vector<std::pair<Part, fs::path>> read;
+  std::set<RunItem> seen;
+  std::uint64_t items = 0, found = 0;
+  for (const fs::path& file : parts) {
+    auto part = read_part(file, seen, found);
+    if (!part) {
+      Error error = part.error();
+      error.message = file.string() + ": " + error.message;
+      return tl::unexpected(error);
+    }
+    items += part->items;
+    read.emplace_back(std::move(*part), file);
+  }
+  if (read.empty()) return fail(ErrorCode::invalid_argument, "there is nothing to join", "FILE");
+  std::sort(read.begin(), read.end(), [](const auto& a, const auto& b) { return a.first.shard < b.first.shard; });
+  const std::size_t of = read[0].first.identity["shard"].value("of", std::size_t{0});
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const auto& [part, file] = read[i];
+    if (part.shard != i + 1 || part.identity["shard"].value("of", std::size_t{0}) != of) {
+      return fail(ErrorCode::mismatch, fmt::format("{}: is part {} where part {}/{} is wanted", file.string(), part.identity["shard"].dump(), i + 1, of), "shard");
+    }
+    for (const auto& [field, value] : part.identity.items()) {
+      if (field == "shard" || read[0].first.identity.value(field, Json()) == value) continue;
+      return fail(ErrorCode::mismatch,
+                  fmt::format("{} and {} are no parts of one run: {} is {} and {}", read[0].second.string(), file.string(), field,
+                              read[0].first.identity.value(field, Json()).dump(), value.dump()),
+                  field);
+    }
+  }
+  if (read.size() != of) return fail(ErrorCode::mismatch, fmt::format("{} of {} parts are given", read.size(), of), "shard");
+  if (found != items) return fail(ErrorCode::mismatch, fmt::format("the parts hold {} of {} items: finish them first", found, items), "items");
+  // A part holds every `of`-th item (golden::in_shard).
+  std::string lines;
+  for (std::size_t round = 0; round < read[0].first.groups.size(); ++round) {
+    for (const auto& [part, file] : read) {
+      if (round < part.groups.size()) lines += part.groups[round];
+    }
+  }
+  Json identity = read[0].first.identity;
+  identity["shard"] = nullptr;
+  const RunHeader header = run_header(identity.dump(), items, created_at);
+  if (auto written = write_whole(out, header_line(header) + lines); !written) return tl::unexpected(written.error());
+  return header;
+}
+
+}  // namespace polygraph::cli
