@@ -13,6 +13,8 @@ std::filesystem::path distribution(const Settings& settings) {
   return "dist";
 }
 
+std::filesystem::path assets(const Settings& settings) { return distribution(settings).parent_path() / "assets"; }
+
 std::string node_program(const Settings& settings) {
   const auto own = settings.get("POLYGRAPH_NODE");
   return own.value.empty() ? "node" : own.value;

@@ -27,9 +27,6 @@ struct Options {
   bool check = false, json = false;
 };
 
-/// assets/ of the checkout that the program was built in.
-fs::path assets(const Settings& settings) { return distribution(settings).parent_path() / "assets"; }
-
 /// The questions of all groups, in order, each once.
 Result<std::vector<std::string>> read_examples(const std::string& file) {
   auto text = read_text(file, std::size_t{1} << 20);

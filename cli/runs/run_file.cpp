@@ -57,7 +57,7 @@ Result<RunHeader> parse_header(std::string_view line) {
   return header;
 }
 
-/// The value behind `mark`, up to `end` of the line; both as written by line_text().
+/// The line's parts, as line_text() puts them.
 Result<RunLine> parse_line(std::string_view line, std::uint64_t number) {
   const auto broken = [&] {
     return fail(ErrorCode::corrupt, "the line was cut or changed: its check does not hold; `--fresh` runs everything again", "check", number);
@@ -67,36 +67,42 @@ Result<RunLine> parse_line(std::string_view line, std::uint64_t number) {
   const std::string_view body = line.substr(0, line.size() - tail), mark = line.substr(body.size());
   if (!mark.starts_with(check_mark) || mark.substr(check_mark.size(), digest_length) != text::digest(body)) return broken();
 
-  // What was checked was written by this program: the fields stand where line_text() puts them.
-  constexpr std::string_view item_mark = "{\"item\":", repeat_mark = ",\"repeat\":", result_mark = ",\"result\":", judgement_mark = ",\"judgement\":",
-                             at_mark = ",\"finished_at\":";
-  const std::size_t result_at = body.find(result_mark), at = body.rfind(at_mark);
-  const std::size_t repeat_at = result_at == std::string_view::npos ? result_at : body.rfind(repeat_mark, result_at);
-  if (!body.starts_with(item_mark) || repeat_at == std::string_view::npos || at == std::string_view::npos) return broken();
-  const std::size_t judgement_length_at = body.rfind(",\"result_bytes\":", at);
-  if (judgement_length_at == std::string_view::npos) return broken();
-  const auto number_after = [&](std::size_t from) {
-    std::uint64_t value = 0;
-    for (; from < body.size() && body[from] >= '0' && body[from] <= '9'; ++from) value = value * 10 + static_cast<std::uint64_t>(body[from] - '0');
-    return value;
+  std::size_t at = 0;
+  const auto skip = [&](std::string_view expected) {
+    if (body.substr(at, expected.size()) != expected) return false;
+    at += expected.size();
+    return true;
   };
-  const auto id = Json::parse(body.substr(item_mark.size(), repeat_at - item_mark.size()), nullptr, false);
+  const auto count = [&] {
+    std::uint64_t value = 0;
+    for (; at < body.size() && body[at] >= '0' && body[at] <= '9'; ++at) value = value * 10 + static_cast<std::uint64_t>(body[at] - '0');
+    return static_cast<std::size_t>(value);
+  };
+  std::size_t lengths[4] = {};
+  if (!skip("{\"bytes\":[")) return broken();
+  for (std::size_t& length : lengths) {
+    length = count();
+    if (&length != &lengths[3] && !skip(",")) return broken();
+  }
+  std::string_view parts[4];
+  constexpr std::string_view marks[4] = {"],\"item\":", ",\"golden\":", ",\"result\":", ",\"judgement\":"};
+  for (int part = 0; part < 4; ++part) {
+    if (!skip(marks[part]) || lengths[part] > body.size() - at) return broken();
+    parts[part] = body.substr(at, lengths[part]);
+    at += lengths[part];
+  }
+  if (!skip(",\"repeat\":")) return broken();
+  const auto id = Json::parse(parts[0], nullptr, false);
   if (!id.is_string()) return broken();
-  RunLine out;
-  out.item = {id.get<std::string>(), static_cast<std::uint32_t>(number_after(repeat_at + repeat_mark.size()))};
-  const std::size_t bytes = number_after(judgement_length_at + std::string_view(",\"result_bytes\":").size());
-  const std::size_t result_begin = result_at + result_mark.size();
-  if (result_begin + bytes + judgement_mark.size() > judgement_length_at) return broken();
-  out.result = body.substr(result_begin, bytes);
-  const std::size_t judgement_begin = result_begin + bytes + judgement_mark.size();
-  out.judgement = body.substr(judgement_begin, judgement_length_at - judgement_begin);
-  return out;
+  return RunLine{{id.get<std::string>(), static_cast<std::uint32_t>(count())}, parts[1], parts[2], parts[3]};
 }
 
-std::string line_text(const RunItem& item, std::string_view result, std::string_view judgement, std::string_view finished_at) {
-  std::string line = fmt::format("{{\"item\":{},\"repeat\":{},\"result\":{},\"judgement\":{},\"result_bytes\":{},\"finished_at\":{}",
-                                 Json(item.id).dump(), item.repeat, result, judgement.empty() ? std::string_view("null") : judgement, result.size(),
-                                 Json(finished_at).dump());
+/// Lengths stand in front, so that a line is read without parsing what it holds.
+std::string line_text(const RunItem& item, std::string_view golden, std::string_view result, std::string_view judgement, std::string_view finished_at) {
+  const std::string id = Json(item.id).dump();
+  if (judgement.empty()) judgement = "null";
+  std::string line = fmt::format("{{\"bytes\":[{},{},{},{}],\"item\":{},\"golden\":{},\"result\":{},\"judgement\":{},\"repeat\":{},\"finished_at\":{}", id.size(),
+                                 golden.size(), result.size(), judgement.size(), id, golden, result, judgement, item.repeat, Json(finished_at).dump());
   const std::string digest = text::digest(line);
   line += check_mark;
   line += digest;
@@ -264,9 +270,9 @@ Result<void> RunFile::write(std::string_view text) {
   return {};
 }
 
-Result<void> RunFile::append(const RunItem& item, std::string_view result, std::string_view judgement, std::string_view finished_at) {
+Result<void> RunFile::append(const RunItem& item, std::string_view golden, std::string_view result, std::string_view judgement, std::string_view finished_at) {
   if (!done_.insert(item).second) return fail(ErrorCode::internal, "the item \"" + item.id + "\" was finished twice");
-  if (auto written = write(line_text(item, result, judgement, finished_at)); !written) {
+  if (auto written = write(line_text(item, golden, result, judgement, finished_at)); !written) {
     done_.erase(item);
     return written;
   }

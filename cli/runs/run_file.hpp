@@ -2,7 +2,7 @@
 // on where it stopped and ends with the bytes of one that was not, times apart.
 //
 //   {"kind":"run","schema":1,"digest":…,"identity":{…},"items":82,"created_at":…}
-//   {"item":"a1","repeat":1,"result":{…},"judgement":…,"finished_at":…,"check":"xxh128:…"}
+//   {"bytes":[…],"item":"a1","golden":{…},"result":{…},"judgement":…,"repeat":1,"finished_at":…,"check":"xxh128:…"}
 //
 // `identity` is everything that decides what the items say: configuration or pipeline, index, golden set, judge. Two runs of
 // the same identity are the same run; another identity never continues a file. `check` is the digest of the line before it,
@@ -46,6 +46,7 @@ RunHeader run_header(std::string identity, std::uint64_t items, std::string crea
 /// One line of a run; the views are into the line.
 struct RunLine {
   RunItem item;
+  std::string_view golden;     ///< JSON object: the golden item, so that a report needs nothing but the run
   std::string_view result;     ///< JSON object: a query result
   std::string_view judgement;  ///< JSON object, or `null`
 };
@@ -72,7 +73,7 @@ class RunFile {
   std::uint64_t done() const noexcept { return done_.size(); }
 
   /// Appends one finished item, whole or, with `io`, not at all.
-  Result<void> append(const RunItem& item, std::string_view result, std::string_view judgement, std::string_view finished_at);
+  Result<void> append(const RunItem& item, std::string_view golden, std::string_view result, std::string_view judgement, std::string_view finished_at);
   /// Puts the lines into this order, if they are not: items of a run with several at once finish as they please.
   Result<void> finish(const std::vector<RunItem>& order);
 

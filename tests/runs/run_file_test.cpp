@@ -20,6 +20,8 @@ using testing::HasSubstr;
 
 constexpr const char* identity = R"({"config":{"TOP_K":4},"index_digest":"xxh128:1","golden":{"digest":"xxh128:2"},"shard":null})";
 
+constexpr const char* golden = R"({"id":"a","question":",\"result\":"})";
+
 std::string read(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
@@ -48,7 +50,7 @@ class RunFileTest : public testing::Test {
     ASSERT_TRUE(run) << run.error().message;
     for (const RunItem& item : all) {
       if (run->has(item)) continue;
-      ASSERT_TRUE(run->append(item, result(item.id, ms), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
+      ASSERT_TRUE(run->append(item, golden, result(item.id, ms), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
     }
   }
 
@@ -62,6 +64,7 @@ TEST_F(RunFileTest, GivesBackWhatWasAppended) {
   std::vector<RunItem> found;
   auto header = read_run(file, [&](const RunLine& line) -> Result<void> {
     EXPECT_EQ(line.result, result(line.item.id));
+    EXPECT_EQ(line.golden, golden);
     EXPECT_EQ(line.judgement, R"({"state":"scored"})");
     found.push_back(line.item);
     return {};
@@ -128,7 +131,7 @@ TEST_F(RunFileTest, ItemsThatFinishedInAnotherOrderAreOrderedAtTheEnd) {
   {
     auto run = RunFile::open(mixed, run_header(identity, items.size(), "2026-12-01T00:00:00Z"));
     ASSERT_TRUE(run);
-    for (const std::size_t i : {4, 1, 0, 3, 2}) ASSERT_TRUE(run->append(items[i], result(items[i].id), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
+    for (const std::size_t i : {4, 1, 0, 3, 2}) ASSERT_TRUE(run->append(items[i], golden, result(items[i].id), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
     ASSERT_TRUE(run->finish(items));
   }
   EXPECT_EQ(read(mixed), read(straight));
@@ -141,7 +144,7 @@ TEST_F(RunFileTest, TheDigestLeavesOutWhatWasMeasuredAndNothingElse) {
   EXPECT_NE(read(fast), read(slow));
   EXPECT_EQ(digest_of_run(fast).value(), digest_of_run(slow).value());
   auto run = RunFile::open(other, run_header(identity, items.size(), "2026-12-01T00:00:00Z"));
-  for (const RunItem& item : items) ASSERT_TRUE(run->append(item, result(item.id == "b" ? "B" : item.id), "null", ""));
+  for (const RunItem& item : items) ASSERT_TRUE(run->append(item, golden, result(item.id == "b" ? "B" : item.id), "null", ""));
   EXPECT_NE(digest_of_run(fast).value(), digest_of_run(other).value());
 }
 
@@ -151,16 +154,16 @@ TEST_F(RunFileTest, AFullDiskLosesOneItemAndNoOther) {
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   auto run = RunFile::open(file, run_header(identity, items.size(), "2026-12-01T00:00:00Z"));
-  ASSERT_TRUE(run->append(items[0], result("a"), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
+  ASSERT_TRUE(run->append(items[0], golden, result("a"), R"({"state":"scored"})", "2026-12-01T00:00:01Z"));
   const auto sound = read(file);
   const rlimit full{sound.size() + 40, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &full);
-  auto failed = run->append(items[1], result("b"), "null", "");
+  auto failed = run->append(items[1], golden, result("b"), "null", "");
   ::setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::io);
   EXPECT_EQ(read(file), sound);
-  EXPECT_TRUE(run->append(items[1], result("b"), "null", "")) << "it can be tried again";
+  EXPECT_TRUE(run->append(items[1], golden, result("b"), "null", "")) << "it can be tried again";
 }
 
 TEST_F(RunFileTest, PartsOfARunGiveTheBytesOfTheWhole) {
@@ -209,7 +212,7 @@ TEST_F(RunFileTest, AKilledRunGoesOnAndEndsWithTheSameBytes) {
       auto run = RunFile::open(killed, run_header(identity, many.size(), "2026-12-01T00:00:00Z"));
       if (!run) ::_exit(2);
       for (const RunItem& item : many) {
-        if (!run->has(item) && !run->append(item, result(item.id), R"({"state":"scored"})", "2026-12-01T00:00:01Z")) ::_exit(3);
+        if (!run->has(item) && !run->append(item, golden, result(item.id), R"({"state":"scored"})", "2026-12-01T00:00:01Z")) ::_exit(3);
       }
       ::_exit(0);
     }

@@ -58,7 +58,7 @@ export function whoView(state: Readonly<State>): Child[] {
   if (state.service.state === "unknown" && state.settings.answers === "automatic") return ["Finding out who answers …"];
   const next = choose(state.typed || state.asked, situationOf(state));
   const back = next.why && comingTime(next.until);
-  return [named(next, state), ` – ${sent(next, state)}`, next.why && h("span", { class: "reason" }, ` ${next.why}${back ? ` Expected again ${back}.` : ""}`)];
+  return [named(next, state), ` – ${sent(next, state)}${next.why ? "." : ""}`, next.why && h("span", { class: "reason" }, ` ${next.why}${back ? ` Expected again ${back}.` : ""}`)];
 }
 
 function named(choice: Choice, state: Readonly<State>): Child {
