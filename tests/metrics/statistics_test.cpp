@@ -102,8 +102,8 @@ TEST(Holm, StepsDownAndLeavesUndefinedOnesOut) {
 TEST(Compare, UsesTheItemsThatAreScoredInBothAndTheTestThatFits) {
   const std::vector<double> a{0, 0, 0, 1, 9}, b{1, 1, 0, 1, 0};
   const std::vector<std::uint8_t> without_last{1, 1, 1, 1, 0}, none(5, 0);
-  const std::vector<PairedColumns> metrics{{{a, without_last}, {b}, true}, {{a, without_last}, {b}, false}, {{a, none}, {b}, true}};
-  const auto compared = compare(5, metrics, 1);
+  const std::vector<Family> families{{{{a, without_last}, {b}, true}, {{a, without_last}, {b}, false}, {{a, none}, {b}, true}}};
+  const auto compared = compare(5, families, 1).front();
   EXPECT_EQ(compared[0].n, 4U);
   EXPECT_DOUBLE_EQ(*compared[0].delta, 0.5);
   EXPECT_DOUBLE_EQ(*compared[0].p, mcnemar(0, 2));

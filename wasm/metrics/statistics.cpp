@@ -129,44 +129,43 @@ std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p
   return out;
 }
 
-std::vector<Comparison> compare(std::size_t items, std::span<const PairedColumns> metrics, std::uint64_t seed) {
-  std::vector<Comparison> out(metrics.size());
-  std::vector<std::vector<double>> differences(metrics.size());
-  std::vector<std::vector<std::uint8_t>> scored(metrics.size());
-  std::vector<Column> columns;
-  std::vector<std::optional<double>> p;
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const auto& [a, b, boolean] = metrics[m];
-    differences[m].resize(items);
-    scored[m].resize(items);
-    std::vector<double> shared;
-    std::uint64_t only_a = 0, only_b = 0;
-    double sum = 0;
-    for (std::size_t i = 0; i < items; ++i) {
-      if ((!a.scored.empty() && a.scored[i] == 0) || (!b.scored.empty() && b.scored[i] == 0)) continue;
-      const double difference = b.values[i] - a.values[i];
-      scored[m][i] = 1;
-      differences[m][i] = difference;
-      shared.push_back(difference);
-      sum += difference;
-      if (difference < 0) ++only_a;
-      if (difference > 0) ++only_b;
+std::vector<std::vector<Comparison>> compare(std::size_t items, std::span<const Family> families, std::uint64_t seed) {
+  std::vector<std::vector<Comparison>> out;
+  std::vector<std::vector<double>> differences;
+  std::vector<std::vector<std::uint8_t>> scored;
+  for (const Family& family : families) {
+    auto& comparisons = out.emplace_back(family.size());
+    std::vector<std::optional<double>> p(family.size());
+    for (std::size_t m = 0; m < family.size(); ++m) {
+      const auto& [a, b, boolean] = family[m];
+      auto& difference = differences.emplace_back(items);
+      auto& in_both = scored.emplace_back(items);
+      std::vector<double> shared;
+      std::uint64_t only_a = 0, only_b = 0;
+      double sum = 0;
+      for (std::size_t i = 0; i < items; ++i) {
+        if ((!a.scored.empty() && a.scored[i] == 0) || (!b.scored.empty() && b.scored[i] == 0)) continue;
+        difference[i] = b.values[i] - a.values[i];
+        in_both[i] = 1;
+        shared.push_back(difference[i]);
+        sum += difference[i];
+        if (difference[i] < 0) ++only_a;
+        if (difference[i] > 0) ++only_b;
+      }
+      comparisons[m].n = shared.size();
+      if (shared.empty()) continue;
+      comparisons[m].delta = sum / static_cast<double>(shared.size());
+      p[m] = comparisons[m].p = boolean ? mcnemar(only_a, only_b) : sign_flip(shared, seed);
     }
-    columns.push_back({differences[m], scored[m]});
-    out[m].n = shared.size();
-    if (shared.empty()) {
-      p.emplace_back();
-      continue;
-    }
-    out[m].delta = sum / static_cast<double>(shared.size());
-    out[m].p = boolean ? mcnemar(only_a, only_b) : sign_flip(shared, seed);
-    p.push_back(out[m].p);
+    const auto corrected = holm(p);
+    for (std::size_t m = 0; m < family.size(); ++m) comparisons[m].p_holm = corrected[m];
   }
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < differences.size(); ++c) columns.push_back({differences[c], scored[c]});
   const auto intervals = bootstrap_means(items, columns, seed);
-  const auto corrected = holm(p);
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    out[m].interval = intervals[m];
-    out[m].p_holm = corrected[m];
+  std::size_t next = 0;
+  for (auto& comparisons : out) {
+    for (Comparison& comparison : comparisons) comparison.interval = intervals[next++];
   }
   return out;
 }

@@ -36,15 +36,19 @@ struct PairedColumns {
 };
 
 struct Comparison {
-  std::size_t n = 0;               ///< items that are scored in both
-  std::optional<double> delta;     ///< mean of B minus mean of A over these; nothing without any
+  std::size_t n = 0;                 ///< items that are scored in both
+  std::optional<double> delta;       ///< mean of B minus mean of A over these; nothing without any
   std::optional<Interval> interval;  ///< paired bootstrap of delta
-  std::optional<double> p;         ///< sign_flip, or mcnemar for booleans
-  std::optional<double> p_holm;    ///< p corrected over all metrics of the call
+  std::optional<double> p;           ///< sign_flip, or mcnemar for booleans
+  std::optional<double> p_holm;      ///< p corrected over the family
 };
 
-/// In the order of `metrics`; every column has `items` values. One seed gives the same figures for a metric whatever others stand beside
-/// it, p_holm apart.
-std::vector<Comparison> compare(std::size_t items, std::span<const PairedColumns> metrics, std::uint64_t seed);
+/// The metrics of two configurations, which Holm's correction is over.
+using Family = std::vector<PairedColumns>;
+
+/// In the order of `families` and their metrics; every column has `items` values. All families draw once, so several pairs of
+/// configurations in one call are much faster than in several. A metric's figures depend on its own columns and the seed alone, p_holm
+/// on its family.
+std::vector<std::vector<Comparison>> compare(std::size_t items, std::span<const Family> families, std::uint64_t seed);
 
 }  // namespace polygraph::metrics
