@@ -18,6 +18,7 @@ void add_ask(CLI::App& program, Context& context);
 void add_calibrate(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
+void add_metrics(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
 void add_record(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
-
-#include "wasm/metrics/random.hpp"
 
 namespace polygraph::metrics {
 
@@ -24,18 +21,6 @@ double percentile(std::span<const double> sorted, double p) noexcept {
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double fraction = position - static_cast<double>(below);
   return sorted[below] + fraction * (sorted[above] - sorted[below]);
-}
-
-Interval bootstrap_mean(std::span<const double> values, std::uint64_t seed, std::uint32_t resamples) {
-  Random random(seed);
-  std::vector<double> means(resamples);
-  for (double& mean : means) {
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
-    mean = sum / static_cast<double>(values.size());
-  }
-  std::sort(means.begin(), means.end());
-  return {percentile(means, 0.025), percentile(means, 0.975)};
 }
 
 }  // namespace polygraph::metrics
