@@ -4,9 +4,9 @@
 #include "wasm/agent/agent.hpp"          // IWYU pragma: export
 #include "wasm/agent/config.hpp"         // IWYU pragma: export
 #include "wasm/error.hpp"                // IWYU pragma: export
+#include "wasm/golden/golden_set.hpp"    // IWYU pragma: export
 #include "wasm/index/reader.hpp"         // IWYU pragma: export
 #include "wasm/index/writer.hpp"         // IWYU pragma: export
-#include "wasm/metrics/golden_set.hpp"   // IWYU pragma: export
 #include "wasm/metrics/interval.hpp"     // IWYU pragma: export
 #include "wasm/retrieval/retrieval.hpp"  // IWYU pragma: export
 #include "wasm/retrieval/typeahead.hpp"  // IWYU pragma: export
