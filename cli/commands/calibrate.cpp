@@ -22,7 +22,7 @@
 #include "index/page_id.hpp"
 #include "wasm/agent/extractive/calibration.hpp"
 #include "wasm/agent/extractive/grader.hpp"
-#include "wasm/metrics/golden_set.hpp"
+#include "wasm/golden/golden_set.hpp"
 #include "wasm/metrics/interval.hpp"
 
 namespace polygraph::cli {
@@ -55,7 +55,7 @@ std::vector<std::string_view> feature_names(Evidence kind) {
 /// One question as each kind of evidence sees it.
 struct Measured {
   std::string id;
-  metrics::ItemType type = metrics::ItemType::answerable;
+  golden::ItemType type = golden::ItemType::answerable;
   bool removed = false;   ///< its gold pages were taken away
   std::size_t group = 0;
   fit::GraderFeatures features[3];
@@ -170,7 +170,7 @@ class Measurement {
   std::unordered_map<index::ChunkNo, double> logits_;
 };
 
-Result<std::vector<Measured>> measure_all(const index::Index& index, const std::vector<metrics::GoldenItem>& items, models::ModelWorker& worker,
+Result<std::vector<Measured>> measure_all(const index::Index& index, const std::vector<golden::Item>& items, models::ModelWorker& worker,
                                           const retrieval::Config& config) {
   std::vector<Measured> all;
   Groups groups(index.documents());
@@ -183,7 +183,7 @@ Result<std::vector<Measured>> measure_all(const index::Index& index, const std::
     for (const auto& page : item.relevant_pages) {
       if (const auto found = index.find_document(corpus::page_id_of_reference(page))) gold.push_back(*found);
     }
-    const bool answerable = item.type != metrics::ItemType::unanswerable;
+    const bool answerable = item.type != golden::ItemType::unanswerable;
     if (answerable && gold.empty()) {
       say(fmt::format("note: {} is left out: none of its pages is in the index", item.id));
       continue;
@@ -231,13 +231,13 @@ Result<Calibrated> calibrate(const std::vector<Measured>& all, Evidence kind, co
   for (const auto& each : all) {
     fit::GroupedExample example;
     example.example.features = values(each.features[static_cast<std::size_t>(kind)], kind);
-    example.example.positive = each.type != metrics::ItemType::unanswerable && !each.removed;
+    example.example.positive = each.type != golden::ItemType::unanswerable && !each.removed;
     example.example.weight = each.removed ? options.removal_weight : 1.0;
     example.group = each.group;
     example.evaluated = !each.removed;
     plain.push_back(example.example);
     examples.push_back(example);
-    example.evaluated = each.type != metrics::ItemType::unanswerable;
+    example.evaluated = each.type != golden::ItemType::unanswerable;
     removal.push_back(std::move(example));
   }
   auto model = fit::fit_logistic(plain);
@@ -350,14 +350,14 @@ ExitCode run(Context& context, const Options& options) {
   if (!opened) return report(opened.error(), file);
   auto text = read_text(options.dataset);
   if (!text) return report(text.error(), options.dataset);
-  auto items = metrics::parse_golden_set(*text);
+  auto items = golden::parse(*text);
   if (!items) return report(items.error(), options.dataset);
   Models models(context.settings);
   auto worker = models.worker((*opened)->index);
   if (!worker) return report(worker.error(), file);
 
   watch_interrupts();
-  auto all = measure_all((*opened)->index, *items, **worker, config->retrieval);
+  auto all = measure_all((*opened)->index, items->items, **worker, config->retrieval);
   if (!all) return interrupted() ? ExitCode::interrupted : report(all.error());
 
   Calibrated results[3];
@@ -377,7 +377,7 @@ ExitCode run(Context& context, const Options& options) {
   if (options.json) {
     Json examples = Json::array();
     for (const auto& each : *all) {
-      Json example = {{"id", each.id}, {"type", metrics::name(each.type)}, {"page_removed", each.removed}, {"group", each.group}};
+      Json example = {{"id", each.id}, {"type", golden::name(each.type)}, {"page_removed", each.removed}, {"group", each.group}};
       for (std::size_t k = 0; k < 3; ++k) {
         Json& features = example[std::string(kind_names[k])] = Json::object();
         for (const auto& [name, value] : fit::named(each.features[k])) features[name] = value;

@@ -17,6 +17,7 @@ struct Context {
 void add_ask(CLI::App& program, Context& context);
 void add_calibrate(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
+void add_golden(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_metrics(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
@@ -25,5 +26,6 @@ void add_replay(CLI::App& program, Context& context);
 void add_search(CLI::App& program, Context& context);
 void add_serve(CLI::App& program, Context& context);
 void add_usage(CLI::App& program, Context& context);
+void add_validate(CLI::App& program, Context& context);
 
 }  // namespace polygraph::cli

@@ -16,7 +16,7 @@
 #include "cli/mapped_file.hpp"
 #include "index/page_id.hpp"
 #include "wasm/agent/agent.hpp"
-#include "wasm/metrics/golden_set.hpp"
+#include "wasm/golden/golden_set.hpp"
 #include "wasm/metrics/interval.hpp"
 #include "wasm/text/terms.hpp"
 
@@ -113,7 +113,7 @@ struct Row {
   Figure reference_recall{{}, false};
   Figure reference_found;
   Figure answer_bytes{{}, false};
-  std::map<metrics::ItemType, Loop> loops;
+  std::map<golden::ItemType, Loop> loops;
   std::size_t failed = 0;
 };
 
@@ -152,7 +152,7 @@ std::vector<std::string> capped_pages(const agent::Retrieved& retrieved, std::ui
   return pages;
 }
 
-Result<Row> evaluate(const index::Index& index, const std::vector<metrics::GoldenItem>& items, const std::string& preset, CachingHost& host,
+Result<Row> evaluate(const index::Index& index, const std::vector<golden::Item>& items, const std::string& preset, CachingHost& host,
                      Json* per_item) {
   Row row;
   row.name = preset;
@@ -184,12 +184,12 @@ Result<Row> evaluate(const index::Index& index, const std::vector<metrics::Golde
     const auto pages = capped_pages(first, config->retrieval.page_cap);
     const std::size_t rank4 = first_gold(pages, gold, 4);
     const double answered = run.status == agent::Status::answered ? 1 : 0;
-    if (item.type == metrics::ItemType::answerable) {
+    if (item.type == golden::ItemType::answerable) {
       row.hit4.values.push_back(rank4 > 0 ? 1 : 0);
       row.mrr4.values.push_back(rank4 > 0 ? 1.0 / static_cast<double>(rank4) : 0);
       row.hit10.values.push_back(first_gold(pages, gold, 10) > 0 ? 1 : 0);
       row.answered.values.push_back(answered);
-    } else if (item.type == metrics::ItemType::vague) {
+    } else if (item.type == golden::ItemType::vague) {
       row.answered_vague.values.push_back(answered);
     } else {
       row.refused.values.push_back(1 - answered);
@@ -205,7 +205,7 @@ Result<Row> evaluate(const index::Index& index, const std::vector<metrics::Golde
     if (answered == 1) {
       ++(grades.size() > 1 ? loop.after_rewrite : loop.at_once);
       if (!grades.empty() && grades.back()->unsure) ++loop.with_doubt;
-      if (item.type == metrics::ItemType::answerable && !item.reference_answer.empty()) {
+      if (item.type == golden::ItemType::answerable && !item.reference_answer.empty()) {
         const double recall = term_recall(index, item.reference_answer, run.answer);
         row.reference_recall.values.push_back(recall);
         row.reference_found.values.push_back(recall >= recall_that_holds ? 1 : 0);
@@ -213,7 +213,7 @@ Result<Row> evaluate(const index::Index& index, const std::vector<metrics::Golde
       }
     }
     if (per_item != nullptr) {
-      Json entry = {{"config", preset}, {"id", item.id}, {"type", metrics::name(item.type)}, {"kind", item.kind}, {"question", item.question},
+      Json entry = {{"config", preset}, {"id", item.id}, {"type", golden::name(item.type)}, {"kind", item.kind}, {"question", item.question},
                     {"reference", item.reference_answer}, {"status", agent::name(run.status)}, {"rank", rank4}, {"steps", run.steps.size()},
                     {"retrieved", first.retrieved_ids}, {"candidates", first.candidate_ids}, {"grades", Json::array()}, {"answer", run.answer}};
       for (const auto* graded : grades) entry["grades"].push_back({{"p", graded->probability.value_or(0)}, {"features", graded->features}, {"reason", graded->reason}});
@@ -236,7 +236,7 @@ void print_table(const std::vector<Row>& rows) {
   for (const auto& row : rows) {
     cli::print(fmt::format("{:<14}", row.name));
     for (const auto& [type, loop] : row.loops) {
-      cli::print(fmt::format(" {}: {} / {} / {} of {}  ", metrics::name(type), loop.at_once, loop.after_rewrite, loop.with_doubt, loop.questions));
+      cli::print(fmt::format(" {}: {} / {} / {} of {}  ", golden::name(type), loop.at_once, loop.after_rewrite, loop.with_doubt, loop.questions));
     }
     cli::print("\n");
   }
@@ -265,7 +265,7 @@ int run(int argc, char** argv) {
   if (!opened) return static_cast<int>(cli::report(opened.error(), file));
   auto text = cli::read_text(dataset);
   if (!text) return static_cast<int>(cli::report(text.error(), dataset));
-  auto items = metrics::parse_golden_set(*text);
+  auto items = golden::parse(*text);
   if (!items) return static_cast<int>(cli::report(items.error(), dataset));
   cli::Models models(*settings);
   auto worker = models.worker((*opened)->index);
@@ -278,7 +278,7 @@ int run(int argc, char** argv) {
   std::vector<Row> rows;
   Json per_item = Json::array();
   for (const auto& preset : presets) {
-    auto row = evaluate((*opened)->index, *items, preset, host, items_too ? &per_item : nullptr);
+    auto row = evaluate((*opened)->index, items->items, preset, host, items_too ? &per_item : nullptr);
     if (!row) return static_cast<int>(cli::report(row.error()));
     rows.push_back(std::move(*row));
   }
@@ -298,7 +298,7 @@ int run(int argc, char** argv) {
                                             {"failed", row.failed}});
       auto& loops = document["configurations"].back()["loop"] = Json::object();
       for (const auto& [type, loop] : row.loops) {
-        loops[std::string(metrics::name(type))] = {{"questions", loop.questions}, {"answered_at_once", loop.at_once},
+        loops[std::string(golden::name(type))] = {{"questions", loop.questions}, {"answered_at_once", loop.at_once},
                                                    {"answered_after_rewrite", loop.after_rewrite}, {"answered_with_doubt", loop.with_doubt}};
       }
     }
