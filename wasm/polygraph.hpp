@@ -6,6 +6,9 @@
 #include "wasm/error.hpp"                // IWYU pragma: export
 #include "wasm/index/reader.hpp"         // IWYU pragma: export
 #include "wasm/index/writer.hpp"         // IWYU pragma: export
+#include "wasm/judges/calibration.hpp"   // IWYU pragma: export
+#include "wasm/judges/judge.hpp"         // IWYU pragma: export
+#include "wasm/judges/offline.hpp"       // IWYU pragma: export
 #include "wasm/metrics/golden_set.hpp"   // IWYU pragma: export
 #include "wasm/metrics/interval.hpp"     // IWYU pragma: export
 #include "wasm/retrieval/retrieval.hpp"  // IWYU pragma: export

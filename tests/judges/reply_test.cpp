@@ -207,7 +207,7 @@ TEST(LastJson, IsFoundInTheMidstOfAnyProse) {
     return out;
   };
   std::size_t found = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < 5'000; ++round) {
     const std::string value = json({{"id", nonce}, {"reason", prose("ab{}[]\"\\,: ", 12)}, {"list", {1, -2.5e3, true, nullptr, prose("{[\"", 3)}}}).dump();
     const std::string before = prose(before_bytes, 30);
     const std::string text = before + value + prose(behind_bytes, 30);
@@ -220,7 +220,7 @@ TEST(LastJson, IsFoundInTheMidstOfAnyProse) {
     ASSERT_GE(span->end, before.size() + value.size()) << text;
     if (span->begin == before.size()) ++found;
   }
-  EXPECT_GT(found, 19'000U);
+  EXPECT_GT(found, 4'500U);
 }
 
 TEST(LastJson, AgreesWithAJsonParserAboutWhatAValueIs) {
@@ -233,10 +233,10 @@ TEST(LastJson, AgreesWithAJsonParserAboutWhatAValueIs) {
 }
 
 TEST(LastJson, OfNothingButBracketsEndsSoon) {
-  // Quadratic work over a megabyte would take hours.
+  // Quadratic work over this much would take minutes.
   for (const std::string part : {"[", "{", "[[1],", "{\"\":", "[\"", "[{\"a\":[", "[ "}) {
     std::string text;
-    while (text.size() < 1'000'000) text += part;
+    while (text.size() < 200'000) text += part;
     last_json(text);
   }
   SUCCEED();

@@ -313,9 +313,9 @@ std::string_view name(Label label) noexcept {
 }
 
 std::optional<JsonSpan> last_json(std::string_view text) {
-  // Every bracket that opens nothing is left at once, or after at most 64 further brackets; what goes beyond is no reply, and
+  // A bracket of prose is left at once, and nesting ends at 64 levels. What still asks for more than this is no reply, and
   // then nothing is better than an earlier value.
-  Scanner scanner(text, 64 * text.size() + 4096);
+  Scanner scanner(text, 16 * text.size() + 4096);
   std::optional<JsonSpan> last;
   for (std::size_t at = text.find_first_of("{["); at != std::string_view::npos; at = text.find_first_of("{[", at)) {
     const auto end = scanner.end_of_value(at);
