@@ -8,6 +8,9 @@
 #include "wasm/index/reader.hpp"         // IWYU pragma: export
 #include "wasm/index/writer.hpp"         // IWYU pragma: export
 #include "wasm/metrics/agent_metrics.hpp"  // IWYU pragma: export
+#include "wasm/judges/calibration.hpp"   // IWYU pragma: export
+#include "wasm/judges/judge.hpp"         // IWYU pragma: export
+#include "wasm/judges/offline.hpp"       // IWYU pragma: export
 #include "wasm/metrics/golden_set.hpp"   // IWYU pragma: export
 #include "wasm/metrics/interval.hpp"     // IWYU pragma: export
 #include "wasm/metrics/ranking.hpp"      // IWYU pragma: export

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "cli/commands/calibrate_judge.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/host.hpp"
 #include "cli/index_store.hpp"
@@ -397,8 +398,10 @@ ExitCode run(Context& context, const Options& options) {
 }  // namespace
 
 void add_calibrate(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("calibrate", "Fit what Polygraph decides with to your own questions");
+  auto* command = program.add_subcommand("calibrate", "Fit the grader to your own questions; hold the judge to your own labels");
   command->require_subcommand(1);
+  add_calibrate_label(*command, context);
+  add_calibrate_report(*command, context);
   auto options = std::make_shared<Options>();
   auto* grader = command->add_subcommand("grader", "Fit the extractive grader's weights and report what they are worth out of fold");
   grader->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");

@@ -1,0 +1,60 @@
+// The offline judge: no language model, no network, always the same verdict. A stand-in where there is no key, not a judge of
+// quality; its figures are headed *offline judge* and stand in rows of their own.
+//
+//   support(claim, passage) = entailment × overlap × literals
+//     entailment  1 / (1 + e^-logit), the cross-encoder's logit of (claim, passage)
+//     overlap     share of the claim's distinct terms (English analysis: no stop words, stems) that the passage holds
+//     literals    share of its terms with a digit, `_`, `.` or `/` that the passage holds: another number or path is another claim
+//   A passage supports a claim at 0.5 and above.
+//
+// - faithfulness: supported sentences of the answer, by any passage of the context / sentences; each sentence is a statement.
+// - groundedness: every sentence is supported; the others are named.
+// - citation precision and recall: as the judge's, by the cited passage alone.
+// - correctness: mean support of the reference answer's sentences by the answer, correct at 0.5; `score` is 1 + 4 × value.
+// - answer relevancy: entailment of (question, answer); 0 for an answer that says it can't answer.
+//
+// What it can't do: the cross-encoder was trained to rank passages for queries, so it measures closeness, not entailment. It
+// misses negation ("is" and "is not" share their words), counts a paraphrase in other words as unsupported, and knows no
+// reference answer's meaning. It reads 512 tokens of a pair. It is the model that ranked the passages, and the grader's
+// strongest feature, so it agrees with them for reasons of its own.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "wasm/agent/effect.hpp"
+#include "wasm/error.hpp"
+#include "wasm/judges/judge.hpp"
+#include "wasm/text/wordpiece.hpp"
+
+namespace polygraph::judges {
+
+inline constexpr double least_support = 0.5;
+
+class OfflineJudge {
+ public:
+  /// `tokenizer` (of the cross-encoder) is used here and not kept. `max_tokens`: the cross-encoder's longest pair. Fails as
+  /// Judge::create does. Salt plays no part.
+  static Result<OfflineJudge> create(JudgeInput input, const text::WordPiece& tokenizer, std::size_t max_tokens = 512);
+
+  OfflineJudge(OfflineJudge&&) noexcept;
+  OfflineJudge& operator=(OfflineJudge&&) noexcept;
+  ~OfflineJudge();
+
+  /// All pairs to score, in one effect; nothing where everything is decided without.
+  std::optional<agent::ScoreRequest> request() const;
+  /// The verdicts: from the logits in the order of the request's pairs (none for no request), or judge errors. Logits of
+  /// another number or not finite are judge errors too.
+  Judgement judgement(const Result<agent::Logits>& logits) const;
+
+ private:
+  struct Work;
+  explicit OfflineJudge(std::unique_ptr<Work> work);
+  std::unique_ptr<Work> work_;
+};
+
+/// Lexical part of the formula: overlap × literals. A claim without terms overlaps with nothing.
+double lexical_support(std::string_view claim, std::string_view passage);
+
+}  // namespace polygraph::judges
