@@ -152,7 +152,7 @@ struct StoredDiagnosis {
   std::optional<double> confidence;
   std::optional<std::string> reason, action;
   std::optional<std::vector<std::string>> evidence;
-  std::vector<Category> secondary;
+  std::optional<std::vector<Category>> secondary;
   std::optional<std::string> judge;
   OtherFields others;
 };
@@ -185,8 +185,9 @@ StoredDiagnosis stored_diagnosis(Cursor& at) {
         out.evidence = std::move(lines);
         return;
       }
+      out.secondary.emplace();
       for (const auto& line : lines) {
-        if (const auto known = category(line)) out.secondary.push_back(*known);
+        if (const auto known = category(line)) out.secondary->push_back(*known);
       }
     } else if (key == "judge") {
       out.judge = string_if(at);
@@ -210,7 +211,8 @@ Diagnosis diagnosis_from(StoredDiagnosis&& stored, const QueryResult& result) {
   } else if (result.error && !result.error->empty()) {
     out.evidence = {*result.error};
   }
-  out.secondary = std::move(stored.secondary);
+  out.secondary_known = stored.secondary.has_value();
+  if (stored.secondary) out.secondary = std::move(*stored.secondary);
   out.judge = result.judge();
   if (stored.judge) out.judge = by_name({JudgeState::none, JudgeState::judged, JudgeState::failed}, *stored.judge).value_or(out.judge);
   out.others = std::move(stored.others);
@@ -301,7 +303,8 @@ struct Envelope {
   std::optional<std::size_t> results;  ///< offset of the array
 };
 
-Envelope envelope(Cursor& at, std::uint32_t k) {
+/// `whole`: nothing may stand behind it.
+Envelope envelope(Cursor& at, std::uint32_t k, bool whole) {
   Envelope out;
   out.header.k = k;
   at.object([&](std::string_view key) {
@@ -336,26 +339,13 @@ Envelope envelope(Cursor& at, std::uint32_t k) {
       at.raw();
     }
   });
-  at.finish();
+  if (whole) at.finish();
   return out;
 }
 
 Error in_record(Error error, std::string_view record) {
   error.message = std::string(record) + ": " + error.message;
   return error;
-}
-
-/// Whether the object at `offset` is the first line of several, or a lone result.
-bool is_json_lines(std::string_view document, std::size_t offset) {
-  const std::size_t end = std::min(document.find('\n', offset), document.size());
-  Cursor line(document.substr(offset, end - offset));
-  bool is_result = false;
-  line.object([&](std::string_view key) {
-    is_result = is_result || key == "query_id";
-    line.raw();
-  });
-  if (is_result || line.failed()) return is_result;
-  return document.find_first_not_of(" \t\r\n", end) != std::string_view::npos;
 }
 
 class Reading {
@@ -462,6 +452,18 @@ std::string_view name(AgentDiagnosis diagnosis) noexcept {
     case AgentDiagnosis::rewrite_loop: return "rewrite_loop";
   }
   return "";
+}
+
+bool is_json_lines(std::string_view document, std::size_t offset) {
+  const std::size_t end = std::min(document.find('\n', offset), document.size());
+  Cursor line(document.substr(offset, end - offset));
+  bool is_result = false;
+  line.object([&](std::string_view key) {
+    is_result = is_result || key == "query_id";
+    line.raw();
+  });
+  if (is_result || line.failed()) return is_result;
+  return document.find_first_not_of(" \t\r\n", end) != std::string_view::npos;
 }
 
 Result<QueryResult> parse_query_result(std::string_view json, std::uint32_t k) {
@@ -595,8 +597,8 @@ void complete_metrics(QueryResult& result, std::uint32_t k) {
 }
 
 Result<ResultsHeader> read_results(std::string_view document, const ReadOptions& options, const std::function<Result<void>(StoredResult&&)>& use,
-                                   const std::function<void(const ResultsHeader&)>& head) {
-  const std::size_t start = document.starts_with("\xef\xbb\xbf") ? 3 : 0;
+                                   const std::function<void(const ResultsHeader&)>& head, std::size_t offset) {
+  const std::size_t start = offset != 0 ? offset : document.starts_with("\xef\xbb\xbf") ? 3 : 0;
   Cursor at(document, start);
   ResultsHeader header;
   header.k = options.k;
@@ -611,12 +613,12 @@ Result<ResultsHeader> read_results(std::string_view document, const ReadOptions&
       at.wrong("results: an array, JSON Lines, or an object with \"results\"");
       return tl::unexpected(at.error());
   }
-  if (is_json_lines(document, at.offset())) {
+  if (offset == 0 && is_json_lines(document, at.offset())) {
     if (head) head(header);
     if (auto done = reading.lines(start, header.k); !done) return tl::unexpected(std::move(done.error()));
     return header;
   }
-  const Envelope found = envelope(at, options.k);
+  const Envelope found = envelope(at, options.k, offset == 0);
   if (at.failed()) return tl::unexpected(at.error());
   if (!found.results) return fail(ErrorCode::invalid_json, "holds no results", "results");
   if (head) head(found.header);

@@ -59,6 +59,7 @@ struct Diagnosis {
   std::string reason, action;
   std::vector<std::string> evidence;
   std::vector<Category> secondary;
+  bool secondary_known = true;  ///< false: a stored diagnosis without the field
   JudgeState judge = JudgeState::none;
   OtherFields others;
 };
@@ -132,6 +133,9 @@ struct StoredResult {
   std::uint64_t position = 0;   ///< its line in JSON Lines, from 1; otherwise its index in the array, from 0
 };
 
+/// Whether the object at `offset` is the first line of JSON Lines, or a lone result.
+bool is_json_lines(std::string_view document, std::size_t offset);
+
 struct ReadOptions {
   std::uint32_t k = default_k;  ///< where the file names none
   /// Called now and then with how many bytes of the document will not be looked at again by this call.
@@ -141,7 +145,8 @@ struct ReadOptions {
 /// Reads the header, then calls `use` for each result in order; stops at the first error, of the document or of `use`. Fails
 /// with `invalid_json`; the message names the record (its index or line) and its id, `field` the path, `line` the line.
 /// `head` is called before the first result, also when there is none.
+/// With an `offset` the object there is read, an envelope within a larger document.
 Result<ResultsHeader> read_results(std::string_view document, const ReadOptions& options, const std::function<Result<void>(StoredResult&&)>& use,
-                                   const std::function<void(const ResultsHeader&)>& head = {});
+                                   const std::function<void(const ResultsHeader&)>& head = {}, std::size_t offset = 0);
 
 }  // namespace polygraph::diagnosis

@@ -88,6 +88,8 @@ class Cursor {
   /// The path of the field that is being read (`retrieved_chunks[2].id`), with `field` beneath it.
   std::string path(std::string_view field = {}) const;
   std::size_t offset() const noexcept { return at_; }
+  /// The text from `start` to here.
+  std::string_view text(std::size_t start) const noexcept { return text_.substr(start, at_ - start); }
   /// Goes on at `offset`, up to which somebody else has read and checked a whole value.
   void move_to(std::size_t offset) noexcept { at_ = offset; }
 
