@@ -25,27 +25,36 @@ constexpr std::array made_anew = {
 /// What the fields of an object say that it is.
 struct Shape {
   bool results = false, report = false, comparison = false;
+  std::optional<double> schema;          ///< version, of a document of Polygraph's own
   std::optional<std::size_t> diagnosed;  ///< of a printed Diagnosis: where its report stands
 };
 
 Shape shape(std::string_view text, std::size_t offset) {
   Shape out;
   Cursor at(text, offset);
-  bool inner_report = false, modes = false;
+  bool inner_report = false, modes = false, own = false;
   std::size_t inner = 0;
   at.object([&](std::string_view key) {
     const Kind kind = at.kind();
     const std::size_t start = at.offset();
     out.results = out.results || key == "results";
     out.comparison = out.comparison || key == "pipeline_a_report" || key == "pipeline_b_report" || key == "query_outcomes";
-    for (const std::string_view own : {"retrieval", "diagnosis_counts", "completed_queries", "total_queries", "metrics_by_query_type"}) out.report = out.report || key == own;
+    for (const std::string_view mark : {"retrieval", "diagnosis_counts", "completed_queries", "total_queries", "metrics_by_query_type"}) {
+      out.report = out.report || key == mark;
+    }
     modes = modes || key == "failure_modes";
     if (key == "report" && kind == Kind::object) {
       inner_report = true;
       inner = start;
     }
-    at.raw();
+    own = own || (key == "kind" && kind == Kind::string);
+    if (key == "schema" && kind == Kind::number) {
+      out.schema = at.number();
+    } else {
+      at.raw();
+    }
   });
+  if (!own) out.schema.reset();
   if (inner_report && modes) out.diagnosed = inner;
   return out;
 }
@@ -101,6 +110,10 @@ Result<Document> read_document(std::string_view text, const ReadOptions& options
   at.finish();
   if (at.failed()) return tl::unexpected(at.error());
   const Shape outer = shape(text, offset);
+  if (outer.schema && *outer.schema != schema_version) {
+    return fail(ErrorCode::unsupported_version,
+                "has version " + json::to_text(*outer.schema) + " of its format; this program reads version " + std::to_string(schema_version), "schema");
+  }
   if (outer.comparison) return fail(ErrorCode::invalid_json, "is a comparison; give one of the reports it compares, or results");
   if (outer.diagnosed) {
     const Shape inner = shape(text, *outer.diagnosed);
