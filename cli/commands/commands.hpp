@@ -16,7 +16,10 @@ struct Context {
 
 void add_ask(CLI::App& program, Context& context);
 void add_calibrate(CLI::App& program, Context& context);
+void add_compare(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
+void add_diagnose(CLI::App& program, Context& context);
+void add_history(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
 void add_record(CLI::App& program, Context& context);
