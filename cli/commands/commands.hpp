@@ -16,8 +16,11 @@ struct Context {
 
 void add_ask(CLI::App& program, Context& context);
 void add_calibrate(CLI::App& program, Context& context);
+void add_compare(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
 void add_golden(CLI::App& program, Context& context);
+void add_diagnose(CLI::App& program, Context& context);
+void add_history(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_metrics(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);

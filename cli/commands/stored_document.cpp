@@ -1,0 +1,66 @@
+#include "cli/commands/stored_document.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/console.hpp"
+
+namespace polygraph::cli {
+
+std::string file_of(const std::string& name, const KeptResults& kept) {
+  std::error_code error;
+  if (name == "-") return "stdin";
+  if (std::filesystem::exists(name, error)) return name;
+  const auto found = kept.named(name);
+  return found && *found ? (*found)->string() : name;
+}
+
+Result<std::unique_ptr<StoredDocument>> StoredDocument::open(const std::string& name, const KeptResults& kept, const diagnosis::ReadOptions& options,
+                                                             const diagnosis::Rules& rules) {
+  std::unique_ptr<StoredDocument> out(new StoredDocument());
+  std::string file = name;
+  std::error_code error;
+  if (name != "-" && !std::filesystem::exists(name, error)) {
+    if (const auto found = kept.named(name)) {
+      if (!*found) return tl::unexpected(found->error());
+      file = (*found)->string();
+    }
+  }
+  std::string_view view;
+  if (file == "-" || (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))) {
+    if (file == "-") say_waiting("a report or results");
+    auto text = read_text(file);
+    if (!text) return tl::unexpected(std::move(text.error()));
+    out->text_ = std::move(*text);
+    view = out->text_;
+  } else {
+    auto mapped = MappedFile::open(file);
+    if (!mapped) return tl::unexpected(std::move(mapped.error()));
+    out->mapped_ = std::move(*mapped);
+    view = {reinterpret_cast<const char*>(out->mapped_->bytes().data()), out->mapped_->bytes().size()};
+  }
+  diagnosis::ReadOptions reading = options;
+  reading.passed = out->passed();
+  auto document = diagnosis::read_document(view, reading, rules);
+  if (!document) return tl::unexpected(std::move(document.error()));
+  out->document_ = std::move(*document);
+  return out;
+}
+
+std::function<void(std::size_t)> StoredDocument::passed() const {
+  if (!mapped_ || mapped_->bytes().empty()) return {};
+  const std::span<const std::byte> bytes = mapped_->bytes();
+  return [bytes](std::size_t offset) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t whole = std::min(offset, bytes.size()) / page * page;
+    // Read-only pages of a file: what is asked for again is read again.
+    if (whole > 0) ::madvise(const_cast<std::byte*>(bytes.data()), whole, MADV_DONTNEED);
+  };
+}
+
+report::Ink ink(int file_descriptor) {
+  const Palette colours = palette(file_descriptor);
+  return {colours.bold, colours.dim, colours.good, colours.bad, colours.reset};
+}
+
+}  // namespace polygraph::cli

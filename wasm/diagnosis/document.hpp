@@ -1,0 +1,41 @@
+// Any document that can be diagnosed or compared, told apart by its content: stored results, an EvaluationReport of Polygraph
+// or RAGDiag, or a Diagnosis that was printed.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "wasm/diagnosis/evaluation.hpp"
+#include "wasm/diagnosis/report.hpp"
+
+namespace polygraph::diagnosis {
+
+struct Document {
+  EvaluationReport report;
+  std::optional<Evaluation> evaluation;  ///< of results, and of a report that holds its results: it is made anew
+  std::optional<StoredReport> stored;    ///< of a report without results
+  /// Fields of a report with results that are no part of an EvaluationReport (its configuration, say): they are written again.
+  std::vector<std::pair<std::string, std::string_view>> others;
+};
+
+/// `text` must outlive the document. Fails with `invalid_json` and the place: not JSON, a field of another type, K under 1, a
+/// query id twice, neither results nor an evaluation report.
+Result<Document> read_document(std::string_view text, const ReadOptions& options = {}, const Rules& rules = {});
+
+/// Writes the EvaluationReport into an object that is open, with `results` where they are known; `passed` as in ReadOptions.
+void write_report_fields(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+
+/// The EvaluationReport as a document of its own (`kind` "evaluation").
+void write_report(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+
+/// How often a kind of failure occurred, major before warning, then by count descending, then by name.
+struct FailureMode {
+  Category category;
+  std::uint64_t count;
+};
+std::vector<FailureMode> failure_modes(const EvaluationReport& report);
+
+/// The Diagnosis of formats.md as a document (`kind` "diagnosis").
+void write_diagnosis(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+
+}  // namespace polygraph::diagnosis
