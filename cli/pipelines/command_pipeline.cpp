@@ -50,7 +50,7 @@ void note_stray(Log& log, std::string_view line) {
 }
 
 Failed failed(std::string type, std::string message) {
-  return Failed{.type = std::move(type), .message = std::move(message), .file = {}, .log = {}};
+  return Failed{.type = std::move(type), .message = std::move(message)};
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -265,9 +265,7 @@ class HttpPipeline final : public Pipeline {
     const auto failed = [&](std::string type, std::string message) {
       return tl::unexpected(Failed{.type = std::move(type),
                                    .message = std::move(message),
-                                   .file = {},
-                                   .ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count(),
-                                   .log = {}});
+                                   .ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count()});
     };
     const auto answer = exchange(fmt::format("{}{}", base_.path, operation), fmt::format("{},\"id\":{}}}", request, turn.number));
     if (!answer) return failed(answer.error().type, answer.error().message);

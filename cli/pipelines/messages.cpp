@@ -39,7 +39,7 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-Failed wrong_shape(std::string message) { return Failed{.type = "WrongShape", .message = std::move(message), .file = {}, .log = {}}; }
+Failed wrong_shape(std::string message) { return Failed{.type = "WrongShape", .message = std::move(message)}; }
 
 /// `field` of `object`, which must be there. `where` is the path of the object, with its dot.
 tl::expected<const json*, Failed> need(const json& object, std::string_view where, const char* field, std::string_view expected) {
@@ -134,7 +134,7 @@ std::optional<Failed> reported_error(const json& reply) {
   if (!reply.is_object()) return std::nullopt;
   const auto error = reply.find("error");
   if (error == reply.end() || error->is_null()) return std::nullopt;
-  Failed failed{.type = "Error", .message = {}, .file = {}, .log = {}};
+  Failed failed{.type = "Error"};
   if (!error->is_object()) {
     failed.message = error->is_string() ? first_of(error->get<std::string>(), message_bytes) : shown(*error);
     return failed;

@@ -59,11 +59,11 @@ struct Failed {
   /// `Timeout`, `Crash`, `StartFailed`, `BadJson`, `WrongShape`, `TooLarge`, `HttpStatus`, `ConnectionFailed`, `Stopped`, or
   /// the type that the pipeline gave to its own error (`ValueError`).
   std::string type;
-  std::string message;          ///< with the end of stderr where that may explain it
-  std::string file;             ///< where the pipeline's own error arose, if it said so
+  std::string message = {};     ///< with the end of stderr where that may explain it
+  std::string file = {};        ///< where the pipeline's own error arose, if it said so
   std::uint64_t line = 0;
   double ms = 0;                ///< until it failed
-  Log log;
+  Log log = {};
 };
 
 template <class T>
@@ -87,9 +87,9 @@ struct Options {
   std::size_t max_reply_bytes = std::size_t{16} << 20;
   unsigned concurrency = 1;                         ///< calls under way at once; further callers wait
   std::string python = "python3", node = "node";    ///< a path, or a name looked up in PATH
-  std::filesystem::path shims;                      ///< the folder of polygraph_pipeline.py; empty: nothing but cmd: and http
-  std::filesystem::path program;                    ///< of Polygraph, told to the shipped pipelines; empty: they look for it
-  std::string ca_file;                              ///< for https; empty: the system's bundle
+  std::filesystem::path shims = {};                 ///< the folder of polygraph_pipeline.py; empty: nothing but cmd: and http
+  std::filesystem::path program = {};               ///< of Polygraph, told to the shipped pipelines; empty: they look for it
+  std::string ca_file = {};                         ///< for https; empty: the system's bundle
 };
 
 /// Where the shims are: `pipelines` in `distribution`, or `assets/pipelines` beside it in a checkout.
