@@ -508,6 +508,7 @@ def _main(file):
     sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
     sys.argv = [file]
+    sys.path.append(sys.path[0])  # the shipped modules, after the user's
     sys.path[0] = os.path.dirname(os.path.abspath(file))
     sys.modules["polygraph_pipeline"] = sys.modules[__name__]
 
