@@ -14,6 +14,7 @@
 //   pair:N         waits until N such requests have come, then answers the last one first
 //   unread         sleeps for good without reading on
 //   empty          no chunks
+//   passages:N     N chunks of 1,000 bytes
 //   twice          the same chunk two times
 // and any other gives one chunk with the query as its id and text. Generation takes the same words, and otherwise answers
 // with the ids of the chunks it got. Arguments say how it begins: --hello LINE, --before LINE, --exit-at-start, --silent,
@@ -126,6 +127,10 @@ int main(int argc, char** argv) {
       for (; !waiting.empty(); waiting.pop_back()) say(reply_to(waiting.back(), "answer " + waiting.back()["id"].dump()));
     } else if (verb == "empty" && request["op"] == "retrieve") {
       say(json{{"id", request["id"]}, {"chunks", json::array()}});
+    } else if (verb == "passages" && request["op"] == "retrieve") {
+      json chunks = json::array();
+      for (auto left = std::stoul(rest); left > 0; --left) chunks.push_back(chunk("page#" + std::to_string(left), std::string(1000, 'p')));
+      say(json{{"id", request["id"]}, {"chunks", std::move(chunks)}});
     } else if (verb == "twice" && request["op"] == "retrieve") {
       say(json{{"id", request["id"]}, {"chunks", {chunk("same", ""), chunk("same", "")}}});
     } else {
