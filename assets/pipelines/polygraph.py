@@ -50,13 +50,13 @@ def evaluate(pipeline, dataset, k=5, judge=None, judge_model=None):
         return _read(out)
 
 
-def compare(a, b, dataset=None, k=5):
+def compare(a, b, dataset=None):
     """Compares two pipelines over a golden set, or, without one, two reports; the comparison as a dictionary."""
     with contextlib.ExitStack() as stack:
         if dataset is None:
             return _run_json(["compare", "--report-a", _document(stack, a), "--report-b", _document(stack, b), "--json"])
         return _run_json(["compare", "--pipeline-a", _address(stack, a), "--pipeline-b", _address(stack, b),
-                          "--dataset", _document(stack, dataset), "--k", str(k), "--json"])
+                          "--dataset", _document(stack, dataset), "--json"])
 
 
 def diagnose(report):
@@ -81,26 +81,25 @@ def _program():
 
 
 def _run(arguments):
-    # Its messages go where ours go; the last of them says why it failed.
-    process = subprocess.Popen([_program()] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     last = []
 
-    def relay():
-        for line in process.stderr:
+    def relay(stream):  # its messages go where ours go; the last of them say why it failed
+        for line in stream:
             text = line.decode("utf-8", "replace")
             sys.stderr.write(text)
             last[:] = last[-9:] + [text]
 
-    relaying = threading.Thread(target=relay, daemon=True)
-    relaying.start()
-    try:
-        output = process.stdout.read()
-        status = process.wait()
-    except BaseException:
-        process.terminate()  # it saves what is finished
-        process.wait()
-        raise
-    relaying.join()
+    with subprocess.Popen([_program()] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        relaying = threading.Thread(target=relay, args=(process.stderr,), daemon=True)
+        relaying.start()
+        try:
+            output = process.stdout.read()
+            status = process.wait()
+        except BaseException:
+            process.terminate()  # it saves what is finished
+            process.wait()
+            raise
+        relaying.join()
     if status not in (0, 1):  # 1: what was checked failed, which is a result
         raise PolygraphError("polygraph %s ended with status %d: %s" % (arguments[0], status, "".join(last).strip()), status)
     return output
@@ -154,7 +153,7 @@ def _address(stack, pipeline):
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
-        wbufsize = -1
+        wbufsize = -1  # head and body go out together
 
         def do_POST(self):
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -169,6 +168,7 @@ def _address(stack, pipeline):
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+            self.wfile.flush()
 
         def log_message(self, *_):
             pass

@@ -206,17 +206,25 @@ def _answer_to_json(value):
 # ------------------------------------------------------------------------------------------------- what may be a pipeline
 
 
-_loops = threading.local()
+class _Loop:
+    """The one event loop, on a thread of its own: a client that belongs to a loop meets the same one in every call."""
+
+    _loop = None
+    _lock = threading.Lock()
+
+    @classmethod
+    def run(cls, coroutine):
+        with cls._lock:
+            if cls._loop is None:
+                cls._loop = asyncio.new_event_loop()
+                threading.Thread(target=cls._loop.run_forever, daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(coroutine, cls._loop).result()
 
 
 def _settled(value):
-    """The value, waited for where it is awaitable, on this thread's own event loop."""
+    """The value, waited for where it is awaitable."""
     if not inspect.isawaitable(value) and not inspect.isasyncgen(value):
         return value
-    loop = getattr(_loops, "loop", None)
-    if loop is None:
-        loop = _loops.loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
 
     async def wait():
         if inspect.isasyncgen(value):
@@ -224,7 +232,7 @@ def _settled(value):
             return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
         return await value
 
-    return loop.run_until_complete(wait())
+    return _Loop.run(wait())
 
 
 def _parameters(function):

@@ -95,11 +95,7 @@ class CommandPipeline final : public Pipeline {
 
   ~CommandPipeline() override {
     if (thread_.joinable()) {
-      {
-        const std::lock_guard lock(mutex_);
-        stopping_ = true;
-      }
-      wake();
+      stop();
       thread_.join();
     }
     if (wake_ >= 0) ::close(wake_);
@@ -124,6 +120,14 @@ class CommandPipeline final : public Pipeline {
     return ask(generate_request(query, chunks), read_generated);
   }
 
+  void stop() noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake();
+  }
+
  private:
   template <class T>
   Outcome<T> ask(std::string request, Outcome<T> (*read)(const json&)) {
@@ -131,6 +135,7 @@ class CommandPipeline final : public Pipeline {
     call->request = std::move(request);
     {
       std::unique_lock lock(mutex_);
+      if (stopping_) return tl::unexpected(stopped());
       queue_.push_back(call);
       wake();
       done_.wait(lock, [&] { return call->done; });
@@ -180,9 +185,11 @@ class CommandPipeline final : public Pipeline {
       queue_.clear();
     }
     in_flight_.clear();
-    for (const auto& call : left) finish(call, tl::unexpected(failed("Stopped", "the run was stopped")));
+    for (const auto& call : left) finish(call, tl::unexpected(stopped()));
     if (child_) child_->stop(grace);
   }
+
+  static Failed stopped() { return failed("Stopped", "the run was stopped"); }
 
   bool stopping() {
     const std::lock_guard lock(mutex_);
@@ -438,7 +445,10 @@ class CommandPipeline final : public Pipeline {
     while (!hello) {
       const auto now = Clock::now();
       clear_wake();
-      if (stopping()) return start_failed("was stopped", false, log);
+      if (stopping()) {
+        std::ignore = start_failed("was stopped", false, log);
+        return tl::unexpected(stopped());
+      }
       if (now >= deadline) return start_failed(fmt::format("did not say hello within {} s", seconds(options_.start_limit)), false, log);
       const auto event = exchange(std::chrono::ceil<std::chrono::milliseconds>(deadline - now));
       take_lines([&](std::string_view line) {

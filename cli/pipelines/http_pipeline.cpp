@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,6 +19,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "cli/pipelines/messages.hpp"
@@ -94,6 +96,7 @@ struct Connection {
   net::steady_timer deadline;
   boost::beast::flat_buffer buffer;
   Clock::time_point idle_since;
+  bool stopped = false;  ///< told by its own context
 };
 
 /// What went wrong below HTTP, and whether another connection may do better.
@@ -199,12 +202,13 @@ class Exchange {
   /// Runs one asynchronous step to its end; the deadline ends it with an error.
   template <class Begin, class Cancel>
   error_code run(Begin&& begin, Cancel&& cancel) {
+    if (connection_.stopped) return net::error::operation_aborted;
     error_code result;
     auto& timer = connection_.deadline;
     timer.expires_at(deadline_);
     timer.async_wait([&](error_code error) {
-      if (error) return;
-      timed_out_ = true;
+      if (error && !connection_.stopped) return;  // the step is done
+      timed_out_ = !error;
       error_code ignored;
       connection_.socket.close(ignored);
       cancel();
@@ -252,6 +256,18 @@ class HttpPipeline final : public Pipeline {
   const std::string& name() const noexcept override { return name_; }
   bool generates() const noexcept override { return true; }
 
+  void stop() noexcept override {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    for (Connection* const connection : under_way_connections_) {
+      net::post(connection->context, [connection] {
+        connection->stopped = true;
+        connection->deadline.cancel();
+      });
+    }
+    free_.notify_all();
+  }
+
   Outcome<Retrieved> retrieve(std::string_view query, unsigned k) override { return ask("/retrieve", retrieve_request(query, k), read_retrieved); }
   Outcome<Generated> generate(std::string_view query, std::span<const Chunk> chunks) override {
     return ask("/generate", generate_request(query, chunks), read_generated);
@@ -262,13 +278,18 @@ class HttpPipeline final : public Pipeline {
   Outcome<T> ask(std::string_view operation, std::string request, Outcome<T> (*read)(const nlohmann::json&)) {
     const Turn turn(*this);
     const auto begun = Clock::now();
+    const auto stopped = [this] {
+      const std::lock_guard lock(mutex_);
+      return stopped_;
+    };
     const auto failed = [&](std::string type, std::string message) {
       return tl::unexpected(Failed{.type = std::move(type),
                                    .message = std::move(message),
                                    .ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count()});
     };
+    if (stopped()) return failed("Stopped", "the run was stopped");
     const auto answer = exchange(fmt::format("{}{}", base_.path, operation), fmt::format("{},\"id\":{}}}", request, turn.number));
-    if (!answer) return failed(answer.error().type, answer.error().message);
+    if (!answer) return stopped() ? failed("Stopped", "the run was stopped") : failed(answer.error().type, answer.error().message);
     if (answer->status != 200) {
       std::string message = fmt::format("{}{} answered with status {}", name_, operation, answer->status);
       if (answer->status >= 300 && answer->status < 400) message += fmt::format(", a redirect to {}, which is not followed", first_of(answer->location, body_shown_bytes));
@@ -293,16 +314,22 @@ class HttpPipeline final : public Pipeline {
       auto connection = take_idle();
       const bool reused = connection != nullptr;
       if (!reused) connection = std::make_unique<Connection>(tls_ ? &*tls_ : nullptr);
-      Exchange exchange(*connection, base_, deadline, options_.call_limit);
-      if (!reused) {
-        if (auto connected = exchange.connect(); !connected) return tl::unexpected(std::move(connected.error()));
-      }
-      auto answer = exchange.post(target, body, options_.max_reply_bytes);
+      auto answer = exchange_over(*connection, reused, target, body, deadline);
       // A kept connection may have been closed just now, by a server that read nothing of this.
       if (!answer && reused && answer.error().was_closed) continue;
       if (answer && answer->keep_alive) keep(std::move(connection));
       return answer;
     }
+  }
+
+  tl::expected<Answer, Broken> exchange_over(Connection& connection, bool connected, const std::string& target, const std::string& body,
+                                             Clock::time_point deadline) {
+    const UnderWay under_way(*this, connection);
+    Exchange exchange(connection, base_, deadline, options_.call_limit);
+    if (!connected) {
+      if (auto done = exchange.connect(); !done) return tl::unexpected(std::move(done.error()));
+    }
+    return exchange.post(target, body, options_.max_reply_bytes);
   }
 
   std::unique_ptr<Connection> take_idle() {
@@ -325,7 +352,7 @@ class HttpPipeline final : public Pipeline {
   struct Turn {
     explicit Turn(HttpPipeline& pipeline) : owner(pipeline) {
       std::unique_lock lock(owner.mutex_);
-      owner.free_.wait(lock, [&] { return owner.under_way_ < owner.options_.concurrency; });
+      owner.free_.wait(lock, [&] { return owner.stopped_ || owner.under_way_ < owner.options_.concurrency; });
       ++owner.under_way_;
       number = ++owner.last_id_;
     }
@@ -343,13 +370,33 @@ class HttpPipeline final : public Pipeline {
     std::uint64_t number = 0;
   };
 
+  /// A connection that stop() must know of.
+  struct UnderWay {
+    UnderWay(HttpPipeline& pipeline, Connection& used) : owner(pipeline), connection(used) {
+      const std::lock_guard lock(owner.mutex_);
+      owner.under_way_connections_.insert(&connection);
+      connection.stopped = owner.stopped_;
+    }
+    ~UnderWay() {
+      const std::lock_guard lock(owner.mutex_);
+      owner.under_way_connections_.erase(&connection);
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+    HttpPipeline& owner;
+    Connection& connection;
+  };
+
   const Base base_;
   const std::string name_;
   Options options_;
   std::optional<ssl::context> tls_;
   std::mutex mutex_;
   std::condition_variable free_;
+  bool stopped_ = false;
   unsigned under_way_ = 0;
+  std::set<Connection*> under_way_connections_;
   std::uint64_t last_id_ = 0;
   std::vector<std::unique_ptr<Connection>> idle_;
 };

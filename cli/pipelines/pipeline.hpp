@@ -79,6 +79,8 @@ class Pipeline {
   virtual bool generates() const noexcept = 0;
   virtual Outcome<Retrieved> retrieve(std::string_view query, unsigned k) = 0;
   virtual Outcome<Generated> generate(std::string_view query, std::span<const Chunk> chunks) = 0;
+  /// For an interrupt, from any thread: calls under way, and those that come later, fail with `Stopped`. Does not wait.
+  virtual void stop() noexcept = 0;
 };
 
 struct Options {

@@ -23,7 +23,7 @@ int main() {
   polygraph::pipelines::Options options;
   options.shims = POLYGRAPH_SOURCE_DIR "/assets/pipelines";
   const std::string files = POLYGRAPH_SOURCE_DIR "/tests/bench/";
-  std::string separator = "{";
+  const char* separator = "{";
   for (const auto& [kind, pipeline] : std::vector<std::pair<std::string, std::string>>{
            {"command", "cmd:exec '" SCRIPTED_PIPELINE "'"}, {"python", files + "pipelines_passages.py"}, {"javascript", files + "pipelines_passages.mjs"}}) {
     const auto opened = polygraph::pipelines::open(pipeline, options);

@@ -287,6 +287,24 @@ TEST(CommandPipeline, OnlyTheCallThatHangsRunsOutOfTime) {
   EXPECT_EQ(results, (std::vector<std::string>{"Timeout", "one", "two", "three"}));
 }
 
+TEST(CommandPipeline, StopsCallsUnderWay) {
+  // With one call at a time the second waits for its turn; whether the hanging one has begun makes no difference.
+  auto pipeline = opened();
+  std::vector<std::string> types(2);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& type : types) {
+      threads.emplace_back([&] {
+        const auto outcome = pipeline->retrieve("hang", 5);
+        type = outcome ? "a reply" : outcome.error().type;
+      });
+    }
+    pipeline->stop();
+  }
+  EXPECT_EQ(types, (std::vector<std::string>{"Stopped", "Stopped"}));
+  EXPECT_EQ(failure(*pipeline, "later").type, "Stopped");
+}
+
 TEST(CommandPipeline, EndsItsWholeProcessGroup) {
   pid_t process = 0, child = 0;
   {

@@ -214,6 +214,30 @@ TEST(HttpPipeline, GivesUpAServerThatNeverReplies) {
   EXPECT_EQ(failure("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it", {.call_limit = 300ms}).type, "Timeout");
 }
 
+TEST(HttpPipeline, StopsCallsUnderWay) {
+  std::atomic<int> asked{0};
+  const Server server([&](const auto&, const auto&) {
+    ++asked;
+    asked.notify_all();
+    return std::string();
+  });
+  auto pipeline = opened(server.url(), {.concurrency = 2});
+  std::vector<std::string> types(3);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& type : types) {
+      threads.emplace_back([&] {
+        const auto outcome = pipeline->retrieve("q", 5);
+        type = outcome ? "a reply" : outcome.error().type;
+      });
+    }
+    while (asked < 2) asked.wait(asked);
+    pipeline->stop();
+  }
+  EXPECT_EQ(types, (std::vector<std::string>{"Stopped", "Stopped", "Stopped"}));
+  EXPECT_EQ(pipeline->retrieve("q", 5).error().type, "Stopped");
+}
+
 TEST(HttpPipeline, ReportsAReplyThatWasCut) {
   Server server([](const auto&, const auto&) { return std::string("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it"); });
   server.closes_after_each = true;

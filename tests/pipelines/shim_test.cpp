@@ -128,6 +128,19 @@ TEST_F(Shim, WaitsForAsyncFunctionsOnOneEventLoop) {
   }
 }
 
+TEST_F(Shim, KeepsTheEventLoopWhenSeveralAsyncCallsAreUnderWay) {
+  auto with = options();
+  with.concurrency = 4;
+  auto pipeline = opened("asynchronous.py", with);
+  ASSERT_TRUE(pipeline);
+  std::size_t right = 0;
+  ask_all(*pipeline, std::vector<std::string>(20, "q"), {.k = 2, .concurrency = 4}, [&](std::size_t, const Asked& asked) {
+    right += asked.retrieval && asked.generation && *asked.generation ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(right, 20U);
+}
+
 TEST_F(Shim, AnswersSeveralCallsAtOnce) {
   auto with = options();
   with.concurrency = 4;
@@ -203,6 +216,13 @@ TEST_F(Shim, WrapsARetrieverAndAChainInJavaScript) {
   const auto retrieved = pipeline->retrieve("soup", 2);
   ASSERT_TRUE(retrieved) << retrieved.error().message;
   EXPECT_THAT(retrieved->chunks, ElementsAre(Chunk{"d1", "about soup", std::nullopt, R"({"source":"a.md"})"}));
+}
+
+TEST_F(Shim, ServesThePythonLibrary) {
+  // polygraph.py has tests of its own in Python.
+  const auto log = (folder() / "library").string();
+  const int status = std::system(("python3 -W error '" POLYGRAPH_SOURCE_DIR "/tests/pipelines/library_test.py' > '" + log + "' 2>&1").c_str());
+  EXPECT_EQ(status, 0) << cli::test::read(log);
 }
 
 // ------------------------------------------------------------------------------------------------------- real packages

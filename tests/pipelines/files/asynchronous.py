@@ -17,7 +17,7 @@ class Pipeline:
     client = None
 
     async def retrieve(self, query, k=5):
-        self.client = self.client or Client()
+        self.client = self.client or Client()  # made by the first call, used by all
         return await self.client.get([{"id": str(i), "text": query} for i in range(k)])
 
     async def generate(self, query, chunks):
