@@ -177,11 +177,16 @@ void ChildProcess::drain_errors() {
   }
 }
 
-ChildProcess::Turn ChildProcess::exchange(std::span<const std::byte> out, std::vector<std::byte>& in, std::chrono::milliseconds timeout) {
+std::string ChildProcess::take_errors() {
+  drain_errors();
+  return std::exchange(errors_, {});
+}
+
+ChildProcess::Turn ChildProcess::exchange(std::span<const std::byte> out, std::vector<std::byte>& in, std::chrono::milliseconds timeout, int wake) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     // poll(2) ignores negative descriptors.
-    std::array<pollfd, 3> fds{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}, pollfd{out.empty() ? -1 : in_, POLLOUT, 0}};
+    std::array<pollfd, 4> fds{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}, pollfd{out.empty() ? -1 : in_, POLLOUT, 0}, pollfd{wake, POLLIN, 0}};
     if (out_ < 0) return {Event::ended, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     const int ready = ::poll(fds.data(), fds.size(), left.count() > 0 ? static_cast<int>(left.count()) : 0);
@@ -209,6 +214,7 @@ ChildProcess::Turn ChildProcess::exchange(std::span<const std::byte> out, std::v
       }
     }
     if (turn.written > 0) return turn;
+    if (fds[3].revents != 0) return {Event::woken, 0};
   }
 }
 
@@ -216,21 +222,20 @@ ChildProcess::Ending ChildProcess::stop(std::chrono::milliseconds grace) {
   if (pid_ <= 0) return {false, "was not running"};
   if (in_ >= 0) ::close(std::exchange(in_, -1));
   const auto deadline = std::chrono::steady_clock::now() + grace;
-  int status = 0;
-  bool killed = false;
   for (;;) {
-    const pid_t ended = ::waitpid(pid_, &status, killed ? 0 : WNOHANG);
-    if (ended == pid_) break;
-    if (ended < 0 && errno != EINTR) {  // somebody else reaped it
-      pid_ = -1;
+    siginfo_t ended{};
+    // Only looked at, not reaped: until then nobody else can get its number, nor its group's.
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      pid_ = -1;  // somebody else reaped it
       return {false, "ended"};
     }
-    if (ended == 0 && std::chrono::steady_clock::now() >= deadline) {
-      ::kill(pid_, SIGKILL);
-      killed = true;
-    } else if (ended == 0) {
-      std::this_thread::sleep_for(reap_interval);
-    }
+    if (ended.si_pid == pid_ || std::chrono::steady_clock::now() >= deadline) break;
+    std::this_thread::sleep_for(reap_interval);
+  }
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
   drain_errors();

@@ -36,24 +36,28 @@ class ChildProcess {
 
   pid_t pid() const noexcept { return pid_; }
 
-  enum class Event { readable, silent, ended };
+  enum class Event { readable, silent, ended, woken };
   struct Turn {
     Event event = Event::silent;
     std::size_t written = 0;  ///< bytes of `out` that the child took
   };
 
   /// Waits until something happened: some of `out` was written, bytes were appended to `in`, the child closed its stdout
-  /// (`ended`), or nothing for `timeout` (`silent`). Drains stderr meanwhile. Never raises SIGPIPE.
-  Turn exchange(std::span<const std::byte> out, std::vector<std::byte>& in, std::chrono::milliseconds timeout);
+  /// (`ended`), the descriptor `wake` became readable (`woken`), or nothing for `timeout` (`silent`). Drains stderr
+  /// meanwhile. Never raises SIGPIPE.
+  Turn exchange(std::span<const std::byte> out, std::vector<std::byte>& in, std::chrono::milliseconds timeout, int wake = -1);
 
   /// The end of what the child wrote to stderr, at most 8 KiB.
   const std::string& errors() const noexcept { return errors_; }
+  /// The same with what it wrote until now, and forgets it.
+  std::string take_errors();
 
   struct Ending {
     bool success = false;  ///< exited with status 0
     std::string words;     ///< "exited with status 1", "was killed by signal 9 (SIGKILL)"
   };
-  /// Closes the child's stdin and waits up to `grace` for its end, then kills it.
+  /// Closes the child's stdin and waits up to `grace` for its end, then kills it. What is left of its process group, its own
+  /// children, is killed in either case.
   Ending stop(std::chrono::milliseconds grace);
 
  private:

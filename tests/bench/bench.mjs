@@ -6,6 +6,7 @@
 //   quality   retrieval and refusal over a golden set
 //   stages    one question end to end, by stage, natively and in Chromium; reranking by candidates and length
 //   start     from `./polygraph demo` to a page that answers
+//   pipelines what a call costs beyond the pipeline's own time: a command, the shims
 //   proxy     static files beside nginx, idle connections, the time added to a model's own, start
 //
 // Run through the entry script, which builds what is measured. --json prints one document on stdout.
@@ -15,7 +16,7 @@ import { parseArgs } from "node:util";
 import { print } from "./figures.mjs";
 import { readSetting } from "./setting.mjs";
 
-const names = ["size", "search", "quality", "stages", "start", "proxy"];
+const names = ["size", "search", "quality", "stages", "start", "pipelines", "proxy"];
 let flags, chosen;
 try {
   ({ values: flags, positionals: chosen } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean", default: false } } }));

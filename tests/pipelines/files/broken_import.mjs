@@ -1,0 +1,2 @@
+// no such module
+import "./nowhere.mjs";

@@ -1,0 +1,3 @@
+import helper_of_broken_import
+
+pipeline = None

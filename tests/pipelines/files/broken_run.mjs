@@ -1,0 +1,2 @@
+const value = 1;
+value.method();

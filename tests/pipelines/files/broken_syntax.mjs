@@ -1,0 +1,2 @@
+export const value = 1;
+export const wrong = ;

@@ -1,0 +1,5 @@
+value = 1
+
+
+def retrieve(query:
+    return []

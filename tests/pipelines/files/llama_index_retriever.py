@@ -1,0 +1,3 @@
+"""A LlamaIndex retriever, as it is."""
+
+from llama_index_engine import retriever as pipeline
