@@ -11,7 +11,6 @@
 #include "wasm/judges/calibration.hpp"   // IWYU pragma: export
 #include "wasm/judges/judge.hpp"         // IWYU pragma: export
 #include "wasm/judges/offline.hpp"       // IWYU pragma: export
-#include "wasm/metrics/golden_set.hpp"   // IWYU pragma: export
 #include "wasm/metrics/interval.hpp"     // IWYU pragma: export
 #include "wasm/metrics/ranking.hpp"      // IWYU pragma: export
 #include "wasm/metrics/statistics.hpp"   // IWYU pragma: export

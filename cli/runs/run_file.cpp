@@ -181,7 +181,17 @@ RunHeader run_header(std::string identity, std::uint64_t items, std::string crea
 Result<RunHeader> read_run(const fs::path& file, const std::function<Result<void>(const RunLine&)>& use) {
   auto mapped = MappedFile::open(file);
   if (!mapped) return tl::unexpected(mapped.error());
-  auto lines = for_each_line(view(*mapped), [&](std::string_view, const RunLine& line) { return use(line); });
+  return read_run(view(*mapped), use);
+}
+
+Result<RunHeader> read_run(std::string_view text, const std::function<Result<void>(const RunLine&)>& use, const std::function<void(std::size_t)>& passed) {
+  constexpr std::size_t often = std::size_t{1} << 24;
+  std::size_t told = 0;
+  auto lines = for_each_line(text, [&](std::string_view whole, const RunLine& line) {
+    const auto at = static_cast<std::size_t>(whole.data() - text.data());
+    if (passed && at - told > often) passed(told = at);
+    return use(line);
+  });
   if (!lines) return tl::unexpected(lines.error());
   return std::move(lines->header);
 }

@@ -56,6 +56,9 @@ struct RunLine {
 /// left out: whoever wrote it was killed.
 Result<RunHeader> read_run(const std::filesystem::path& file, const std::function<Result<void>(const RunLine&)>& use);
 
+/// The same over the bytes of a run. `passed` is told now and then up to where they won't be looked at again by this call.
+Result<RunHeader> read_run(std::string_view text, const std::function<Result<void>(const RunLine&)>& use, const std::function<void(std::size_t)>& passed = {});
+
 /// The digest of everything in a run that was not measured, items in their order.
 Result<std::string> digest_of_run(const std::filesystem::path& file);
 

@@ -143,6 +143,9 @@ Result<Comparison> compare(const diagnosis::Document& a, const diagnosis::Docume
 /// What became of one query.
 Outcome outcome(const QueryOutcome& query) noexcept;
 
+/// Writes the report's fields, the two EvaluationReports apart, into an object that is open.
+void write_fields(json::Writer& writer, const Comparison& comparison);
+
 /// The ComparisonReport as a document (`kind` "comparison"). `passed_a` and `passed_b` as in diagnosis::ReadOptions.
 void write_comparison(json::Writer& writer, const Comparison& comparison, const std::function<void(std::size_t)>& passed_a = {},
                       const std::function<void(std::size_t)>& passed_b = {});

@@ -103,11 +103,7 @@ void write_regression(Writer& writer, const Comparison& comparison) {
 
 }  // namespace
 
-void write_comparison(Writer& writer, const Comparison& comparison, const std::function<void(std::size_t)>& passed_a,
-                      const std::function<void(std::size_t)>& passed_b) {
-  writer.begin_object();
-  writer.field("kind", "comparison");
-  writer.key("schema").count(schema_version);
+void write_fields(Writer& writer, const Comparison& comparison) {
   writer.field("dataset_name", comparison.dataset_name);
   writer.field("dataset_version", comparison.dataset_version);
   writer.field("pipeline_a_name", comparison.a.name);
@@ -185,6 +181,14 @@ void write_comparison(Writer& writer, const Comparison& comparison, const std::f
   write_texts(writer, comparison.only_in_b);
   writer.key("warnings");
   write_texts(writer, comparison.warnings);
+}
+
+void write_comparison(Writer& writer, const Comparison& comparison, const std::function<void(std::size_t)>& passed_a,
+                      const std::function<void(std::size_t)>& passed_b) {
+  writer.begin_object();
+  writer.field("kind", "comparison");
+  writer.key("schema").count(schema_version);
+  write_fields(writer, comparison);
   writer.key("pipeline_a_report");
   write_side(writer, comparison.a, passed_a);
   writer.key("pipeline_b_report");

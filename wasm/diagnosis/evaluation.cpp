@@ -127,6 +127,8 @@ Result<void> Evaluation::add(QueryResult result) {
   return take(std::move(result), own_.back());
 }
 
+Result<void> Evaluation::add(QueryResult result, std::string_view json) { return take(std::move(result), json); }
+
 Result<void> Evaluation::take(QueryResult&& result, std::string_view json) {
   const auto number = static_cast<std::uint32_t>(queries_.size());
   if (!numbers_.emplace(result.query_id, number).second) {

@@ -48,6 +48,8 @@ class Evaluation {
 
   /// Adds a result that is in memory; the evaluation keeps a copy as JSON.
   Result<void> add(QueryResult result);
+  /// The same for one whose text `json` outlives the evaluation.
+  Result<void> add(QueryResult result, std::string_view json);
 
   const ResultsHeader& header() const noexcept { return header_; }
   ResultsHeader& header() noexcept { return header_; }

@@ -1,0 +1,57 @@
+#include "cli/runs/judging.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "wasm/judges/offline.hpp"
+#include "wasm/text/wordpiece.hpp"
+
+namespace polygraph::cli {
+namespace {
+
+judges::JudgeInput input_of(const golden::Item& item, const Answer& answer) {
+  judges::JudgeInput input;
+  input.question = item.question;
+  input.answer = answer.result.generated_answer.value_or("");
+  input.status = answer.status;
+  input.marked_refused = answer.result.refused.value_or(false);
+  input.context = answer.context;
+  input.citations = answer.citations;
+  input.reference_answer = item.reference_answer;
+  return input;
+}
+
+class Offline final : public JudgeHost {
+ public:
+  Offline(const index::Index& index, models::ModelWorker& worker) : tokenizer_(*index.vocabulary()), worker_(worker) {
+    identity_ = nlohmann::ordered_json{{"provider", "offline"}, {"model", index.metadata().reranker.name}, {"digest", index.metadata().reranker.digest}}.dump();
+  }
+
+  const std::string& identity() const noexcept override { return identity_; }
+
+  Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) override {
+    auto judge = judges::OfflineJudge::create(input_of(item, answer), tokenizer_);
+    if (!judge) return tl::unexpected(judge.error());
+    agent::Logits logits;
+    if (const auto request = judge->request()) {
+      auto scores = worker_.score(request->pairs, 0);
+      if (!scores) return tl::unexpected(scores.error());
+      logits.values = std::move(scores->logits);
+    }
+    return judge->judgement(logits);
+  }
+
+ private:
+  text::WordPiece tokenizer_;
+  models::ModelWorker& worker_;
+  std::string identity_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<JudgeHost>> offline_judge(const index::Index& index, const Models::Available& models) {
+  if (models.worker == nullptr) return fail(ErrorCode::model_unavailable, "the offline judge needs the reranker: " + models.why_missing, "--judge");
+  if (index.vocabulary() == nullptr) return fail(ErrorCode::mismatch, "the offline judge needs the index's vocabulary", "--judge");
+  return std::make_unique<Offline>(index, *models.worker);
+}
+
+}  // namespace polygraph::cli

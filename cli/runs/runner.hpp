@@ -1,0 +1,40 @@
+// Evaluates a subject over the items of a golden set, into a run's file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cli/runs/judging.hpp"
+#include "cli/runs/run_file.hpp"
+#include "cli/runs/subject.hpp"
+#include "wasm/golden/golden_set.hpp"
+
+namespace polygraph::cli {
+
+/// What a run is over, beside its subject and its judge.
+struct RunScope {
+  std::string index_digest;        ///< empty for a pipeline
+  std::string golden_name, golden_digest, golden_source;
+  std::string subset;              ///< how the items were chosen, as a person would say it; empty: all
+  std::string shard;               ///< JSON object {number, of}, or empty
+  std::uint32_t k = 5, repeats = 1;
+};
+
+/// The header of this run: one identity, one run.
+RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunScope& scope, const golden::Set& set, std::string created_at);
+
+struct RunProgress {
+  std::uint64_t done = 0, total = 0, failed = 0, judge_errors = 0;
+  bool interrupted = false;
+};
+
+/// Answers every item that the file lacks, judges it where its id is in `judged` (null: all), and appends it at once. Ends
+/// early where `go_on` says so. Fails on what would go wrong with every further item; what is finished is kept.
+Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge, const std::set<std::string>* judged, const golden::Set& set,
+                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on);
+
+/// 2026-12-01T12:00:00Z
+std::string utc_now();
+
+}  // namespace polygraph::cli

@@ -1,0 +1,229 @@
+#include "cli/runs/subject.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/console.hpp"
+#include "cli/pipelines/ask_all.hpp"
+#include "wasm/agent/agent.hpp"
+#include "wasm/trace/trace.hpp"
+
+namespace polygraph::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The chunks of the first retrieval that a result keeps at least: metrics are given at up to 10.
+constexpr std::size_t kept_chunks = 10;
+
+class Agents final : public Subject {
+ public:
+  Agents(AgentSubject of, const index::Index& index, const Models::Available& models) : of_(std::move(of)), index_(index), models_(models) {
+    Json config = Json::object();
+    for (const std::string_view option : agent::option_names()) config[std::string(option)] = agent::get(of_.config, option).value_or("");
+    Json names = {{"embedder", index.metadata().embedder.digest}, {"reranker", index.metadata().reranker.digest}};
+    if (models.llm != nullptr) {
+      const auto& llm = models.llm->models();
+      names["generator"] = llm.generator;
+      names["grader"] = llm.grader;
+      names["rewriter"] = llm.rewriter;
+    }
+    identity_ = Json{{"kind", "agent"}, {"name", of_.preset}, {"config", config}, {"models", names}, {"version", POLYGRAPH_VERSION}}.dump();
+  }
+
+  const std::string& name() const noexcept override { return of_.preset; }
+  const std::string& identity() const noexcept override { return identity_; }
+
+  Result<void> answer(std::span<const golden::Item* const> items, const Use& use) override {
+    for (std::size_t place = 0; place < items.size(); ++place) {
+      auto answered = answer(*items[place]);
+      if (!answered) return tl::unexpected(answered.error());
+      if (!use(place, std::move(*answered))) return {};
+    }
+    return {};
+  }
+
+ private:
+  Result<Answer> answer(const golden::Item& item) const {
+    auto agent = agent::Agent::create(index_, item.question, of_.config);
+    if (!agent) return tl::unexpected(agent.error());
+    if (auto done = perform(*agent, models_); !done) return tl::unexpected(done.error());
+    const agent::Run& run = agent->run();
+    if (run.error && (run.error->code == ErrorCode::quota_spent || run.error->code == ErrorCode::model_unavailable)) return tl::unexpected(*run.error);
+    // The agent goes on without a model that failed; figures of such a run would be another configuration's.
+    for (const agent::Step& step : run.steps) {
+      for (const auto& [effect, effect_result] : step.effects) {
+        const auto* error = std::get_if<Error>(&effect_result.value);
+        const bool of_model = effect.kind() == agent::EffectKind::embed || effect.kind() == agent::EffectKind::score;
+        if (error != nullptr && of_model) return fail(ErrorCode::model_unavailable, error->message, "models");
+      }
+    }
+    return of_run(run, item);
+  }
+
+  Answer of_run(const agent::Run& run, const golden::Item& item) const {
+    Answer out;
+    auto& result = out.result;
+    take_from_item(result, item);
+    double retrieval_ms = 0, other_ms = 0;
+    const agent::Retrieved* first = nullptr;
+    std::vector<std::string> context;
+    for (const agent::Step& step : run.steps) {
+      (step.node() == agent::Node::retrieve ? retrieval_ms : other_ms) += step.ms;
+      if (const auto* retrieved = std::get_if<agent::Retrieved>(&step.data); retrieved != nullptr && first == nullptr) first = retrieved;
+      if (const auto* generated = std::get_if<agent::Generated>(&step.data)) context = generated->context_ids;
+    }
+    if (first != nullptr) {
+      const std::size_t length = std::min(first->candidates.size(), std::max<std::size_t>(of_.k, kept_chunks));
+      for (std::size_t i = 0; i < length; ++i) {
+        const agent::Retrieved& list = *first;
+        diagnosis::RetrievedChunk chunk;
+        chunk.id = list.candidate_ids[i];
+        chunk.text = std::string(index_.chunk(list.candidates[i].chunk).text);
+        const auto& candidate = list.candidates[i];
+        chunk.score = candidate.rerank_score ? candidate.rerank_score : candidate.fused_score;
+        result.retrieved_chunks.push_back(std::move(chunk));
+      }
+    }
+    if (run.status == agent::Status::failed) {
+      out.status = judges::AnswerStatus::failed;
+      result.status = "failed";
+      result.error = run.error ? run.error->message : "the run failed without a reason";
+    } else {
+      out.status = run.status == agent::Status::refused ? judges::AnswerStatus::refused : judges::AnswerStatus::answered;
+      result.generated_answer = run.answer;
+      result.refused = run.status == agent::Status::refused;
+      result.latency.retrieval_ms = retrieval_ms;
+      result.latency.generation_ms = other_ms;
+    }
+    result.trace = trace::to_json(run);
+    diagnosis::complete_metrics(result, of_.k);
+    for (const std::string& id : context) {
+      if (const auto chunk = index_.find_chunk(id)) out.context.push_back({id, std::string(index_.chunk(*chunk).text)});
+    }
+    for (const agent::Citation& citation : run.citations) out.citations.push_back({citation.chunk_id, citation.begin, citation.end});
+    return out;
+  }
+
+  AgentSubject of_;
+  const index::Index& index_;
+  const Models::Available& models_;
+  std::string identity_;
+};
+
+class Pipelines final : public Subject {
+ public:
+  Pipelines(PipelineSubject of, std::unique_ptr<pipelines::Pipeline> pipeline, std::optional<std::regex> refusal)
+      : of_(std::move(of)), pipeline_(std::move(pipeline)), refusal_(std::move(refusal)) {
+    identity_ = Json{{"kind", "pipeline"}, {"name", pipeline_->name()}, {"pipeline", of_.pipeline}, {"refusal_pattern", of_.refusal_pattern}}.dump();
+  }
+
+  const std::string& name() const noexcept override { return pipeline_->name(); }
+  const std::string& identity() const noexcept override { return identity_; }
+
+  Result<void> answer(std::span<const golden::Item* const> items, const Use& use) override {
+    std::vector<std::string> questions;
+    for (const golden::Item* item : items) questions.push_back(item->question);
+    const pipelines::AskOptions ask{of_.k, of_.concurrency, of_.warm_up};
+    pipelines::ask_all(*pipeline_, questions, ask, [&](std::size_t place, pipelines::Asked asked) { return use(place, of_asked(asked, *items[place])); });
+    return {};
+  }
+
+ private:
+  Answer of_asked(const pipelines::Asked& asked, const golden::Item& item) const {
+    Answer out;
+    auto& result = out.result;
+    take_from_item(result, item);
+    Json log = Json::object();
+    const auto failed = [&](const pipelines::Failed& why, std::string_view call) {
+      out.status = judges::AnswerStatus::failed;
+      result.status = "failed";
+      result.error = std::string(call) + ": " + why.type + ": " + why.message;
+      if (!why.file.empty()) *result.error += " (" + why.file + ':' + std::to_string(why.line) + ')';
+      note(log, why.log);
+    };
+    if (!asked.retrieval) {
+      failed(asked.retrieval.error(), "retrieve");
+    } else {
+      for (const auto& chunk : asked.retrieval->chunks) {
+        result.retrieved_chunks.push_back({chunk.id, chunk.text, chunk.score, chunk.metadata, {}});
+        out.context.push_back({chunk.id, chunk.text});
+      }
+      result.latency.retrieval_ms = asked.retrieval->ms;
+      note(log, asked.retrieval->log);
+    }
+    if (asked.generation && !*asked.generation) failed(asked.generation->error(), "generate");
+    if (asked.generation && *asked.generation) {
+      const pipelines::Generated& generated = **asked.generation;
+      result.generated_answer = generated.answer;
+      result.latency.generation_ms = generated.ms;
+      result.refused = generated.refused;
+      if (!result.refused && refusal_) result.refused = std::regex_search(generated.answer, *refusal_);
+      if (result.refused.value_or(false)) out.status = judges::AnswerStatus::refused;
+      for (const std::string& id : generated.citations.value_or(std::vector<std::string>())) out.citations.push_back({id, 0, 0});
+      if (generated.usage) {
+        Json usage = Json::object();
+        if (generated.usage->tokens_in) usage["tokens_in"] = *generated.usage->tokens_in;
+        if (generated.usage->tokens_out) usage["tokens_out"] = *generated.usage->tokens_out;
+        if (generated.usage->cost_usd) usage["cost_usd"] = *generated.usage->cost_usd;
+        result.others.emplace_back("usage", usage.dump());
+      }
+      note(log, generated.log);
+    }
+    if (!log.empty()) result.others.emplace_back("log", log.dump(-1, ' ', false, Json::error_handler_t::replace));
+    diagnosis::complete_metrics(result, of_.k);
+    return out;
+  }
+
+  static void note(Json& log, const pipelines::Log& of) {
+    if (!of.errors.empty()) log["stderr"] = log.value("stderr", std::string()) + of.errors;
+    if (of.stray_lines > 0) {
+      log["stray_stdout"] = of.stray;
+      log["stray_lines"] = of.stray_lines;
+    }
+  }
+
+  PipelineSubject of_;
+  std::unique_ptr<pipelines::Pipeline> pipeline_;
+  std::optional<std::regex> refusal_;
+  std::string identity_;
+};
+
+}  // namespace
+
+void take_from_item(diagnosis::QueryResult& result, const golden::Item& item) {
+  result.query_id = item.id;
+  result.query = item.question;
+  result.query_type = item.query_type.empty() ? std::string(golden::name(item.type)) : item.query_type;
+  if (!item.reference_answer.empty()) result.expected_answer = item.reference_answer;
+  result.expected_chunk_ids = item.relevant_chunk_ids;
+}
+
+Result<std::unique_ptr<Subject>> agent_subject(AgentSubject of, const index::Index& index, const Models::Available& models) {
+  const bool needs_models = of.config.retrieval.mode != retrieval::Mode::bm25 || of.config.retrieval.use_reranker;
+  if (needs_models && models.worker == nullptr) {
+    return fail(ErrorCode::model_unavailable, "the configuration " + of.preset + " needs the models, and figures without them would be another's: " + models.why_missing);
+  }
+  return std::make_unique<Agents>(std::move(of), index, models);
+}
+
+Result<std::unique_ptr<Subject>> pipeline_subject(PipelineSubject of, pipelines::Options options) {
+  std::optional<std::regex> refusal;
+  if (!of.refusal_pattern.empty()) {
+    try {
+      refusal.emplace(of.refusal_pattern, std::regex::ECMAScript | std::regex::icase);
+    } catch (const std::regex_error& error) {
+      return fail(ErrorCode::invalid_argument, "\"" + of.refusal_pattern + "\" is no regular expression: " + error.what(), "--refusal-pattern");
+    }
+  }
+  options.concurrency = of.concurrency;
+  auto pipeline = pipelines::open(of.pipeline, options);
+  if (!pipeline) return tl::unexpected(pipeline.error());
+  return std::make_unique<Pipelines>(std::move(of), std::move(*pipeline), std::move(refusal));
+}
+
+}  // namespace polygraph::cli

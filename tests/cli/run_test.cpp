@@ -1,0 +1,240 @@
+// `run`, `matrix`, `merge`, `report`, `gate`: evaluated, stopped, continued, shown and held to thresholds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+
+#include "tests/cli/program.hpp"
+
+namespace polygraph::cli::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* golden =
+    R"({"id":"soup","type":"answerable","question":"At what temperature is the fish soup kept?","reference_answer":"65 degrees","relevant_chunk_ids":["galley/soup#000"],"should_refuse":false}
+{"id":"kyoto","type":"unanswerable","question":"How do I refund a cancelled train ticket in Kyoto?","should_refuse":true}
+{"id":"gold","type":"answerable","question":"How warm must the soup stay?","reference_answer":"65 degrees","relevant_chunk_ids":["galley/soup#000"],"should_refuse":false}
+{"id":"tax","type":"unanswerable","question":"What is the income tax rate of Portugal?","should_refuse":true}
+{"id":"fish","type":"vague","question":"fish","reference_answer":"The soup is kept at 65 degrees","relevant_chunk_ids":["galley/soup#000"],"should_refuse":false}
+)";
+
+class Run : public ProgramTest {
+ protected:
+  /// Lexically, so that no model is needed.
+  Outcome evaluate(std::vector<std::string> arguments, const std::string& command = "run", const Surroundings& surroundings = {}) {
+    return run(whole(std::move(arguments), command), surroundings);
+  }
+  std::vector<std::string> whole(std::vector<std::string> arguments, const std::string& command = "run") {
+    const auto dataset = write("golden.jsonl", golden);
+    std::vector<std::string> all = {command, "--index", lexical_index(), "--dataset", dataset.string(), "--set", "RETRIEVAL_MODE=bm25", "--set", "USE_RERANKER=false"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+  std::string digest(const fs::path& file) {
+    const auto printed = run({"run", "--digest", file.string()});
+    EXPECT_EQ(printed.status, 0) << printed.err;
+    return printed.out;
+  }
+};
+
+TEST_F(Run, EvaluatesEachItemAndPrintsTheFile) {
+  const auto done = evaluate({});
+  ASSERT_EQ(done.status, 0) << done.err;
+  ASSERT_EQ(lines(done.out).size(), 1U) << done.out;
+  const auto rows = json_lines(read(lines(done.out)[0]));
+  ASSERT_EQ(rows.size(), 6U);
+  EXPECT_EQ(rows[0]["kind"], "run");
+  EXPECT_EQ(rows[0]["items"], 5);
+  EXPECT_EQ(rows[1]["item"], "soup");
+  EXPECT_EQ(rows[1]["result"]["status"], "completed");
+  EXPECT_EQ(rows[1]["result"]["retrieved_chunks"][0]["id"], "galley/soup#000");
+  EXPECT_EQ(rows[1]["result"]["refused"], false);
+  EXPECT_EQ(rows[2]["result"]["refused"], true);
+  EXPECT_EQ(rows[2]["golden"]["type"], "unanswerable");
+  EXPECT_EQ(rows[1]["result"]["trace"]["status"], "answered");
+}
+
+TEST_F(Run, AFinishedRunIsNotRunAgain) {
+  const auto first = evaluate({});
+  const auto file = lines(first.out).at(0);
+  const auto bytes = read(file);
+  const auto again = evaluate({});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, HasSubstr("nothing to do"));
+  EXPECT_EQ(lines(again.out).at(0), file);
+  EXPECT_EQ(read(file), bytes);
+}
+
+TEST_F(Run, AnotherConfigurationIsAnotherRun) {
+  const auto one = evaluate({}), other = evaluate({"--set", "TOP_K=2"});
+  EXPECT_NE(lines(one.out).at(0), lines(other.out).at(0));
+  const auto forced = evaluate({"--set", "TOP_K=2", "--out", lines(one.out).at(0)});
+  EXPECT_EQ(forced.status, 3);
+  EXPECT_THAT(forced.err, HasSubstr("another configuration, index or golden set"));
+}
+
+TEST_F(Run, StoppedBySignalsItEndsWithTheDigestOfARunThatWasNot) {
+  const auto whole_file = folder() / "whole.jsonl", stopped = folder() / "stopped.jsonl";
+  ASSERT_EQ(evaluate({"--out", whole_file.string(), "--repeats", "40"}).status, 0);
+  const auto seed = std::random_device{}();
+  std::mt19937 random(seed);
+  const auto arguments = whole({"--out", stopped.string(), "--repeats", "40"});
+  int kills = 0;
+  for (bool over = false; !over && kills < 500;) {
+    auto program = start(arguments);
+    ::usleep(std::uniform_int_distribution<useconds_t>(5'000, 120'000)(random));
+    program->signal(random() % 2 == 0 ? SIGKILL : SIGINT);
+    const int status = program->wait().status;
+    over = status == 0;
+    if (!over) ++kills;
+    ASSERT_THAT(status, ::testing::AnyOf(0, 128 + SIGKILL, 130)) << "seed " << seed;
+  }
+  EXPECT_EQ(digest(stopped), digest(whole_file)) << "seed " << seed << ", stopped " << kills << " times";
+}
+
+TEST_F(Run, PartsThatAreMergedAreTheWholeRun) {
+  const auto whole_file = folder() / "whole.jsonl", a = folder() / "a.jsonl", b = folder() / "b.jsonl", merged = folder() / "merged.jsonl";
+  ASSERT_EQ(evaluate({"--out", whole_file.string()}).status, 0);
+  ASSERT_EQ(evaluate({"--shard", "1/2", "--out", a.string()}).status, 0);
+  ASSERT_EQ(evaluate({"--shard", "2/2", "--out", b.string()}).status, 0);
+  const auto joined = run({"merge", b.string(), a.string(), "--out", merged.string()});
+  ASSERT_EQ(joined.status, 0) << joined.err;
+  EXPECT_EQ(digest(merged), digest(whole_file));
+  const auto half = run({"merge", a.string(), "--out", merged.string()});
+  EXPECT_EQ(half.status, 3);
+  EXPECT_THAT(half.err, HasSubstr("1 of 2 parts"));
+}
+
+TEST_F(Run, GoldThatTheIndexLacksStopsItUnlessItIsLeftOut) {
+  const auto dataset = write("other.jsonl",
+                             R"({"id":"moved","type":"answerable","question":"Where is the anchor?","reference_answer":"Forward","relevant_chunk_ids":["deck/anchor#007"],"should_refuse":false})"
+                             "\n" +
+                                 std::string(golden));
+  const auto stopped = evaluate({"--dataset", dataset.string()});
+  EXPECT_EQ(stopped.status, 2) << "a dataset is given twice";
+  std::vector<std::string> call = {"run", "--index", lexical_index(), "--dataset", dataset.string(), "--set", "RETRIEVAL_MODE=bm25", "--set", "USE_RERANKER=false"};
+  const auto refused = run(call);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("moved"));
+  call.emplace_back("--skip-unknown");
+  const auto skipped = run(call);
+  EXPECT_EQ(skipped.status, 0) << skipped.err;
+  EXPECT_THAT(skipped.err, HasSubstr("left out"));
+}
+
+TEST_F(Run, AConfigurationWhoseModelsAreMissingIsNotEvaluatedWithoutThem) {
+  const auto dataset = write("golden.jsonl", golden);
+  const auto stopped = run({"run", "--index", lexical_index(), "--dataset", dataset.string(), "--config", "baseline"});
+  EXPECT_EQ(stopped.status, 5) << stopped.err;
+  EXPECT_EQ(stopped.out, "");
+}
+
+TEST_F(Run, BadInputIsNamed) {
+  const auto status = [&](std::vector<std::string> arguments) { return run(std::move(arguments)); };
+  const auto missing = status({"run", "--index", lexical_index(), "--dataset", (folder() / "none.jsonl").string()});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.err, HasSubstr("none.jsonl"));
+  const auto broken = status({"run", "--index", lexical_index(), "--dataset", write("broken.jsonl", "{\"id\":\"a\"}\n").string()});
+  EXPECT_EQ(broken.status, 3);
+  EXPECT_THAT(broken.err, HasSubstr("broken.jsonl:1"));
+  EXPECT_EQ(evaluate({"--shard", "3/2"}).status, 2);
+  EXPECT_EQ(evaluate({"--config", "none"}).status, 2);
+  EXPECT_EQ(evaluate({"--golden-source", "some"}).status, 2);
+  EXPECT_EQ(evaluate({"--judge", "nobody"}).status, 2);
+  const auto read_only = folder() / "closed";
+  fs::create_directory(read_only);
+  const auto no_folder = evaluate({"--out", (write("file", "") / "run.jsonl").string()});
+  EXPECT_EQ(no_folder.status, 3);
+}
+
+TEST_F(Run, AMatrixShowsConfigurationsSideBySideAndReportShowsThemAgain) {
+  const auto matrix = evaluate({"--config", "full", "--config", "tuned"}, "matrix");
+  ASSERT_EQ(matrix.status, 0) << matrix.err;
+  EXPECT_THAT(matrix.out, HasSubstr("full"));
+  EXPECT_THAT(matrix.out, HasSubstr("recall@4"));
+  EXPECT_THAT(matrix.out, HasSubstr("correct_refusal_rate"));
+  const auto page = folder() / "results.md", readme = write("README.md", "# Mine\n\n<!-- polygraph:results -->\nold\n<!-- /polygraph:results -->\n\nafter\n");
+  const auto shown = run({"report", "--md", page.string(), "--readme", readme.string()});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_EQ(shown.out, matrix.out);
+  EXPECT_THAT(read(readme), HasSubstr("| recall@4 |"));
+  EXPECT_THAT(read(readme), Not(HasSubstr("old")));
+  EXPECT_THAT(read(readme), HasSubstr("after\n"));
+  EXPECT_THAT(read(page), HasSubstr("| metric | full | tuned |"));
+  const auto evaluations = run({"report", "--json"});
+  ASSERT_EQ(json_lines(evaluations.out).size(), 2U);
+  const auto first = json_lines(evaluations.out)[0];
+  EXPECT_EQ(first["kind"], "evaluation");
+  EXPECT_EQ(first["total_queries"], 5);
+  EXPECT_EQ(first["complete"], true);
+  EXPECT_EQ(first["metrics"]["recall@4"]["n"], 3) << "two unanswerable items have no gold";
+  EXPECT_TRUE(first["metrics"]["faithfulness"]["value"].is_null());
+}
+
+TEST_F(Run, AGatePassesOnTheRunThatMadeItAndFailsOnAWorseOne) {
+  const auto good = folder() / "good.jsonl", bad = folder() / "bad.jsonl", thresholds = folder() / "thresholds.json", junit = folder() / "gate.xml";
+  ASSERT_EQ(evaluate({"--out", good.string()}).status, 0);
+  ASSERT_EQ(evaluate({"--out", bad.string(), "--config", "baseline", "--set", "TOP_K=1", "--set", "USE_REFLECTION=false"}).status, 0);
+  ASSERT_EQ(run({"gate", "--make-thresholds", good.string(), "--margin", "0", "--out", thresholds.string()}).status, 0);
+  auto limits = nlohmann::json::parse(read(thresholds));
+  EXPECT_TRUE(limits["min"].contains("correct_refusal_rate")) << limits.dump(2);
+  for (const char* measured : {"latency_p50_ms", "latency_p95_ms"}) limits["max"].erase(measured);
+  write("thresholds.json", limits.dump());
+  const auto passed = run({"gate", "--results", good.string(), "--thresholds", thresholds.string(), "--junit", junit.string()});
+  EXPECT_EQ(passed.status, 0) << passed.out;
+  EXPECT_THAT(passed.out, HasSubstr("passed: "));
+  EXPECT_THAT(read(junit), HasSubstr("failures=\"0\""));
+  const auto failed = run({"gate", "--results", bad.string(), "--thresholds", thresholds.string(), "--junit", junit.string()});
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_THAT(failed.out, HasSubstr("FAIL correct_refusal_rate is 0"));
+  EXPECT_THAT(failed.out, HasSubstr("FAILED: "));
+  EXPECT_THAT(read(junit), HasSubstr("<failure message=\"correct_refusal_rate is 0"));
+}
+
+TEST_F(Run, AGateFailsOnAnIncompleteRunAndOnAMissingMetric) {
+  const auto file = folder() / "run.jsonl";
+  ASSERT_EQ(evaluate({"--out", file.string()}).status, 0);
+  const auto thresholds = write("t.json", R"({"min": {"faithfulness": 0.1}})"), few = write("few.json", R"({"min": {"recall@4": 0}})");
+  const auto undefined = run({"gate", "--results", file.string(), "--thresholds", thresholds.string()});
+  EXPECT_EQ(undefined.status, 1);
+  EXPECT_THAT(undefined.out, HasSubstr("faithfulness is"));
+  EXPECT_EQ(run({"gate", "--results", file.string(), "--thresholds", few.string()}).status, 0);
+  auto bytes = read(file);
+  bytes.resize(bytes.rfind('\n', bytes.size() - 2) + 1);
+  write("run.jsonl", bytes);
+  const auto incomplete = run({"gate", "--results", file.string(), "--thresholds", few.string()});
+  EXPECT_EQ(incomplete.status, 1);
+  EXPECT_THAT(incomplete.out, HasSubstr("FAIL the run holds 4 of 5 items"));
+  EXPECT_EQ(run({"gate", "--results", file.string()}).status, 2) << "held to nothing";
+  const auto of_subset = write("subset.json", R"({"subset": "gate", "min": {"recall@4": 0}})");
+  EXPECT_EQ(run({"gate", "--results", file.string(), "--thresholds", of_subset.string()}).status, 3);
+}
+
+TEST_F(Run, ADamagedRunIsNamedWithItsLine) {
+  const auto file = folder() / "run.jsonl";
+  ASSERT_EQ(evaluate({"--out", file.string()}).status, 0);
+  auto bytes = read(file);
+  bytes[bytes.find("\"refused\":true")] = '\'';
+  write("run.jsonl", bytes);
+  const auto shown = run({"report", file.string()});
+  EXPECT_EQ(shown.status, 3);
+  EXPECT_EQ(shown.out, "");
+  EXPECT_THAT(shown.err, HasSubstr("run.jsonl:3"));
+}
+
+TEST_F(Run, AFullDiskKeepsWhatIsFinished) {
+  const auto file = folder() / "run.jsonl";
+  const auto full = evaluate({"--out", file.string()}, "run", {.max_file_bytes = 40'000});
+  if (full.status == 0) GTEST_SKIP() << "the whole run fits into 40 KB";
+  EXPECT_EQ(full.status, 3) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("are kept"));
+  const auto done = evaluate({"--out", file.string()});
+  EXPECT_EQ(done.status, 0) << done.err;
+}
+
+}  // namespace
+}  // namespace polygraph::cli::test

@@ -1,0 +1,294 @@
+#include "wasm/report/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "wasm/report/gate.hpp"
+#include "wasm/trace/trace.hpp"
+
+namespace polygraph::report {
+namespace {
+
+using metrics::MetricValue;
+
+constexpr std::string_view begin_mark = "<!-- polygraph:results -->", end_mark = "<!-- /polygraph:results -->";
+constexpr std::size_t name_width = 26;
+constexpr std::string_view judged[] = {"faithfulness", "answer_relevancy", "correctness", "groundedness", "citation_precision", "citation_recall", "end_to_end_accuracy"};
+
+bool is_judged(std::string_view metric) { return std::find(std::begin(judged), std::end(judged), metric) != std::end(judged); }
+
+std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value == 0 ? 0.0 : value);
+  return text;
+}
+
+std::string shown(std::string_view metric, double value) {
+  if (metric == "cost_mean_usd") return fixed(value, 5);
+  if (metric.starts_with("latency_") || metric == "tokens_mean") return fixed(value, 0);
+  if (metric == "rewrites") return fixed(value, 0);
+  if (metric.starts_with("steps_")) return fixed(value, 2);
+  return fixed(value, 3);
+}
+
+struct Row {
+  std::string metric, label;
+  std::vector<const MetricValue*> cells;
+};
+
+std::vector<Row> rows_of(std::span<const EvaluatedRun> runs) {
+  std::vector<Row> rows;
+  std::set<std::string> seen;
+  for (const EvaluatedRun& run : runs) {
+    for (const auto& [metric, value] : run.summary.metrics) {
+      if (!seen.insert(metric).second) continue;
+      bool anywhere = false, offline = false;
+      Row row{metric, metric, {}};
+      for (const EvaluatedRun& each : runs) {
+        const MetricValue* cell = each.summary.find(metric);
+        row.cells.push_back(cell);
+        anywhere = anywhere || (cell != nullptr && (cell->value || cell->judge_error > 0));
+        offline = offline || each.facts.offline_judge;
+      }
+      if (!anywhere) continue;
+      if (is_judged(metric) && offline) row.label = "offline judge: " + metric;
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+/// The best value of a row, where several runs have one and they differ.
+std::optional<double> best(const Row& row) {
+  std::optional<double> best;
+  double worst = 0;
+  std::size_t values = 0;
+  for (const MetricValue* cell : row.cells) {
+    if (cell == nullptr || !cell->value) continue;
+    const double value = *cell->value;
+    if (values++ == 0) {
+      best = worst = value;
+      continue;
+    }
+    if (more_is_better(row.metric) ? value > *best : value < *best) best = value;
+    if (more_is_better(row.metric) ? value < worst : value > worst) worst = value;
+  }
+  const bool counts_work = row.metric == "rewrites" || row.metric.starts_with("steps_");
+  return values < 2 || counts_work || best == worst ? std::nullopt : best;
+}
+
+std::string over(const MetricValue& cell) {
+  std::string text = "n = " + std::to_string(cell.n);
+  if (cell.judge_error > 0) text += ", " + std::to_string(cell.judge_error) + " judge errors";
+  if (cell.failed > 0) text += ", " + std::to_string(cell.failed) + " failed";
+  return text;
+}
+
+/// A name in a cell: what Markdown reads as something else is escaped.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '>' || c == '*' || c == '`' || c == '[' || c == ']' || c == '\\' || c == '_') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string column_head(const EvaluatedRun& run) { return run.facts.name; }
+
+std::size_t points(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+std::string padded_left(std::string text, std::size_t width) {
+  const std::size_t has = points(text);
+  return has >= width ? text : std::string(width - has, ' ') + text;
+}
+std::string padded(std::string text, std::size_t width) {
+  const std::size_t has = points(text);
+  return has >= width ? text : text + std::string(width - has, ' ');
+}
+
+std::string quoted(std::string_view text, std::size_t most) {
+  std::string cut(text.substr(0, most));
+  while (!cut.empty() && cut.size() < text.size() && (static_cast<unsigned char>(text[cut.size()]) & 0xc0U) == 0x80U) cut.pop_back();
+  if (cut.size() < text.size()) cut += " …";
+  return escaped(cut);
+}
+
+std::string step_line(const agent::Step& step) {
+  std::string line = std::to_string(step.n) + ". " + std::string(agent::name(step.node())) + " (" + fixed(step.ms, 0) + " ms)";
+  if (const auto* retrieved = std::get_if<agent::Retrieved>(&step.data)) {
+    line += ": \"" + quoted(retrieved->query, 160) + "\" → ";
+    for (std::size_t i = 0; i < retrieved->retrieved_ids.size(); ++i) line += (i > 0 ? ", " : "") + escaped(retrieved->retrieved_ids[i]);
+  } else if (const auto* graded = std::get_if<agent::Graded>(&step.data)) {
+    line += std::string(": ") + (graded->relevant ? "relevant" : "not relevant") + ", " + quoted(graded->reason, 200);
+  } else if (const auto* rewritten = std::get_if<agent::Rewritten>(&step.data)) {
+    line += ": \"" + quoted(rewritten->to, 160) + "\"" + (rewritten->repeated ? ", a query of before" : "");
+  } else if (const auto* generated = std::get_if<agent::Generated>(&step.data)) {
+    line += ": " + std::to_string(generated->cited_ids.size()) + " passages cited" + (generated->declined ? ", declined" : "");
+  } else if (const auto* refused = std::get_if<agent::Refused>(&step.data)) {
+    line += ": " + quoted(refused->reason, 200);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOptions& options) {
+  std::string out = "| metric |", rule = "|---|";
+  for (const EvaluatedRun& run : runs) {
+    out += ' ' + escaped(column_head(run)) + " |";
+    rule += "---:|";
+  }
+  out += '\n' + rule + '\n';
+  for (const Row& row : rows_of(runs)) {
+    out += "| " + escaped(row.label) + " |";
+    const auto top = best(row);
+    for (const MetricValue* cell : row.cells) {
+      if (cell == nullptr || !cell->value) {
+        out += " — |";
+        continue;
+      }
+      const std::string value = shown(row.metric, *cell->value);
+      out += ' ' + (top && *top == *cell->value ? "**" + value + "**" : value);
+      if (options.intervals && cell->low && cell->high) out += " [" + shown(row.metric, *cell->low) + ", " + shown(row.metric, *cell->high) + ']';
+      if (options.counts) out += " (" + over(*cell) + ')';
+      out += " |";
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string text_table(std::span<const EvaluatedRun> runs) {
+  std::vector<std::size_t> widths;
+  for (const EvaluatedRun& run : runs) widths.push_back(std::max<std::size_t>(points(column_head(run)), 20));
+  std::string out = padded("", name_width);
+  for (std::size_t i = 0; i < runs.size(); ++i) out += "  " + padded_left(column_head(runs[i]), widths[i]);
+  out += '\n';
+  for (const Row& row : rows_of(runs)) {
+    std::string values = padded(row.label, name_width), below;
+    bool has_below = false;
+    below = padded("", name_width);
+    const auto top = best(row);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const MetricValue* cell = row.cells[i];
+      std::string value = "—", under;
+      if (cell != nullptr && cell->value) {
+        value = shown(row.metric, *cell->value) + (top && *top == *cell->value ? "*" : " ");
+        if (cell->low && cell->high) {
+          under = '[' + shown(row.metric, *cell->low) + ", " + shown(row.metric, *cell->high) + "] " + std::to_string(cell->n);
+          has_below = true;
+        }
+      }
+      values += "  " + padded_left(value, widths[i]);
+      below += "  " + padded_left(under, widths[i]);
+    }
+    while (values.ends_with(' ')) values.pop_back();
+    while (below.ends_with(' ')) below.pop_back();
+    out += values + '\n';
+    if (has_below) out += below + '\n';
+  }
+  return out;
+}
+
+std::string notes(std::span<const EvaluatedRun> runs) {
+  std::vector<std::string> lines;
+  const auto note = [&](std::string line) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  };
+  for (const EvaluatedRun& run : runs) {
+    const RunFacts& facts = run.facts;
+    std::string line = std::to_string(run.ids.size()) + " items of " + facts.golden_name;
+    if (facts.golden_source == "ai_reviewed") line += ", accepted by a reviewing model, not yet by a person (ai_reviewed)";
+    if (facts.golden_source == "verified") line += ", each verified by a person";
+    if (facts.golden_source == "all") line += ", everything that was not rejected";
+    if (!facts.subset.empty()) line += "; subset: " + facts.subset;
+    note(line + '.');
+    if (facts.offline_judge) {
+      note("Offline judge: the cross-encoder that also ranks, with lexical overlap. A stand-in without a key, no judge of quality.");
+    } else if (!facts.judge.empty() && !facts.judge_calibrated) {
+      note("Uncalibrated judge: no person has labelled a sample of its verdicts.");
+    }
+    if (!run.complete()) note(facts.name + " is incomplete: " + std::to_string(run.done) + " of " + std::to_string(facts.items) + " are there.");
+    if (run.report().failed_queries > 0) note(facts.name + ": " + std::to_string(run.report().failed_queries) + " of " + std::to_string(run.report().total_queries) + " failed.");
+  }
+  bool same = true;
+  for (const EvaluatedRun& run : runs) same = same && run.facts.golden_digest == runs.front().facts.golden_digest && run.ids == runs.front().ids;
+  if (!same) note("The columns are not over the same items: compare them by `polygraph compare`.");
+  note("Values with their 95 % interval (Wilson's for rates, bootstrap for means) and what they are over; — is undefined or not measured.");
+  std::string out;
+  for (const auto& line : lines) out += line + '\n';
+  return out;
+}
+
+std::string failure_cases(const EvaluatedRun& run) {
+  std::string out;
+  for (const FailureCase& failure : run.failures) {
+    const diagnosis::QueryResult result = run.evaluation().result(failure.number);
+    out += "**" + escaped(failure.kind) + "** · " + escaped(failure.query_id) + ": " + quoted(failure.query, 300) + "\n\n";
+    if (result.expected_answer) out += "- expected: " + quoted(*result.expected_answer, 300) + '\n';
+    if (!result.expected_chunk_ids.empty()) {
+      out += "- gold: ";
+      for (std::size_t i = 0; i < result.expected_chunk_ids.size(); ++i) out += (i > 0 ? ", " : "") + escaped(result.expected_chunk_ids[i]);
+      out += '\n';
+    }
+    if (result.error) out += "- error: " + quoted(*result.error, 300) + '\n';
+    if (result.generated_answer) out += std::string("- ") + (result.refused.value_or(false) ? "refused" : "answered") + ": " + quoted(*result.generated_answer, 300) + '\n';
+    if (result.diagnosis) out += "- " + escaped(name(result.diagnosis->category)) + ": " + quoted(result.diagnosis->reason, 300) + ' ' + escaped(result.diagnosis->action) + '\n';
+    if (!result.trace.empty()) {
+      if (const auto trace = trace::parse(result.trace)) {
+        out += "- trace:\n";
+        for (const agent::Step& step : trace->steps) out += "  " + step_line(step) + '\n';
+      }
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string tests_table(std::span<const EvaluatedRun> runs) {
+  std::string out;
+  if (runs.size() < 2) return out;
+  constexpr double significant = 0.05;
+  for (const EvaluatedRun& run : runs.subspan(1)) {
+    const ComparedRuns compared = compare(runs.front(), run);
+    std::string rows;
+    for (const auto& [metric, test] : compared.metrics) {
+      if (!test.p_holm || !test.delta || *test.p_holm >= significant) continue;
+      rows += "| " + escaped(metric) + " | " + shown(metric, *test.delta) + (test.interval ? " [" + shown(metric, test.interval->low) + ", " + shown(metric, test.interval->high) + ']' : "") +
+              " | " + fixed(*test.p_holm, 4) + " | " + std::to_string(test.n) + " |\n";
+    }
+    out += "**" + escaped(run.facts.name) + "** against " + escaped(runs.front().facts.name) + ": ";
+    out += rows.empty() ? "no difference that a paired test finds at p < 0.05 after Holm's correction.\n\n"
+                        : "significant at p < 0.05 after Holm's correction\n\n| metric | difference | p | items |\n|---|---:|---:|---:|\n" + rows + '\n';
+  }
+  return out;
+}
+
+Result<std::string> with_section(std::string_view text, std::string_view section) {
+  const auto once = [&](std::string_view mark) -> Result<std::size_t> {
+    const std::size_t at = text.find(mark);
+    if (at == std::string_view::npos) return fail(ErrorCode::not_found, "has no line " + std::string(mark) + ": put both markers where the results are to stand");
+    if (text.find(mark, at + 1) != std::string_view::npos) return fail(ErrorCode::not_found, "has the marker " + std::string(mark) + " twice");
+    return at;
+  };
+  const auto begin = once(begin_mark), end = once(end_mark);
+  if (!begin) return tl::unexpected(begin.error());
+  if (!end) return tl::unexpected(end.error());
+  if (*end < *begin) return fail(ErrorCode::not_found, "has its markers in the wrong order");
+  std::string out(text.substr(0, *begin + begin_mark.size()));
+  out += "\n\n";
+  out += section;
+  if (!out.ends_with('\n')) out += '\n';
+  out += '\n';
+  out += text.substr(*end);
+  return out;
+}
+
+}  // namespace polygraph::report
