@@ -5,6 +5,7 @@
 #include "wasm/agent/config.hpp"         // IWYU pragma: export
 #include "wasm/error.hpp"                // IWYU pragma: export
 #include "wasm/golden/golden_set.hpp"    // IWYU pragma: export
+#include "wasm/golden/selection.hpp"     // IWYU pragma: export
 #include "wasm/index/reader.hpp"         // IWYU pragma: export
 #include "wasm/index/writer.hpp"         // IWYU pragma: export
 #include "wasm/metrics/agent_metrics.hpp"  // IWYU pragma: export

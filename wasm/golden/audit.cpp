@@ -1,6 +1,5 @@
 #include "wasm/golden/audit.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,17 +11,23 @@
 namespace polygraph::golden {
 namespace {
 
-std::set<std::string> content_words(std::string_view text, text::Analysis analysis) {
-  std::set<std::string> out;
+/// Distinct terms, each with the word that it was first met as.
+using Words = std::map<std::string, std::string>;
+
+Words content_words(std::string_view text, text::Analysis analysis) {
+  Words out;
   for (auto& term : text::terms(text, analysis)) {
-    if (term.whole) out.insert(std::move(term.text));
+    if (term.whole) out.emplace(std::move(term.text), text.substr(term.begin, term.end - term.begin));
   }
   return out;
 }
 
-std::vector<std::string> common(const std::set<std::string>& a, const std::set<std::string>& b) {
+/// The words of `a` whose terms `b` has too.
+std::vector<std::string> common(const Words& a, const Words& b) {
   std::vector<std::string> out;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  for (const auto& [term, word] : a) {
+    if (b.contains(term)) out.push_back(word);
+  }
   return out;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "wasm/golden/item_json.hpp"
 #include "wasm/text/terms.hpp"
