@@ -95,7 +95,8 @@ TEST_F(CalibrateJudge, ReportsAccuracyKappaAndTheConfusionMatrix) {
   std::string keys;
   label(file, "");
   // The person says yes to q0 … q14 and no to the others: of the judge's 20 yes 15 stand, of its 10 no all.
-  for (const auto& id : written()[0]["ids"]) keys += std::stoi(id.get<std::string>().substr(1)) < 15 ? "y\n" : "n\n";
+  const json ids = written()[0]["ids"];
+  for (const auto& id : ids) keys += std::stoi(id.get<std::string>().substr(1)) < 15 ? "y\n" : "n\n";
   EXPECT_THAT(label(file, keys).err, HasSubstr("30 of 30 labelled"));
   const auto said = report(file);
   EXPECT_EQ(said["labelled"], 30);

@@ -19,11 +19,14 @@ using ::testing::ElementsAre;
 
 OfflineJudge judge(JudgeInput input) { return OfflineJudge::create(std::move(input), tokenizer()).value(); }
 
-/// All pairs with one logit.
-Judgement judged(const JudgeInput& input, float logit) {
+using Embeddings = std::vector<agent::Embedding>;
+
+/// All pairs with one logit, question and answer with these vectors.
+Judgement judged(const JudgeInput& input, float logit, Embeddings vectors = {{{1, 0}}, {{1, 0}}}) {
   const auto offline = judge(input);
   const auto request = offline.request();
-  return offline.judgement(agent::Logits{std::vector<float>(request ? request->pairs.size() : 0, logit)});
+  if (offline.embeddings().empty()) vectors.clear();
+  return offline.judgement(agent::Logits{std::vector<float>(request ? request->pairs.size() : 0, logit)}, vectors);
 }
 
 TEST(LexicalSupport, IsTheShareOfTermsTimesTheShareOfLiterals) {
@@ -66,9 +69,14 @@ TEST(OfflineJudge, CorrectnessIsTheMeanSupportOfTheReferencesSentencesByTheAnswe
   EXPECT_EQ(verdict.verdict, false);
 }
 
-TEST(OfflineJudge, RelevancyIsTheEntailmentOfQuestionAndAnswerAndZeroForADeclinedOne) {
+TEST(OfflineJudge, RelevancyIsTheCosineOfQuestionAndAnswerAndZeroForADeclinedOne) {
   auto input = only(two_sentences(), {Metric::answer_relevancy});
-  EXPECT_EQ(judged(input, 0).of(Metric::answer_relevancy)->value, 0.5);
+  EXPECT_FALSE(judge(input).request()) << "nothing to score";
+  const auto embeddings = judge(input).embeddings();
+  ASSERT_EQ(embeddings.size(), 2U);
+  EXPECT_EQ(embeddings[1].token_ids, tokenizer().encode("Soup is hot. Bread is cold.", 512).ids);
+  EXPECT_NEAR(*judged(input, 0, {{{3, 4}}, {{1, 0}}}).of(Metric::answer_relevancy)->value, 0.6, 1e-12);
+  EXPECT_EQ(judged(input, 0, {{{1, 0}}, {{-1, 0}}}).of(Metric::answer_relevancy)->value, 0.0);
   input.answer = "I cannot answer this from the documentation.";
   EXPECT_EQ(judged(input, 20).of(Metric::answer_relevancy)->value, 0.0);
 }
@@ -76,18 +84,18 @@ TEST(OfflineJudge, RelevancyIsTheEntailmentOfQuestionAndAnswerAndZeroForADecline
 TEST(OfflineJudge, AsksForEachPairOnceInOneEffect) {
   const auto request = judge(two_sentences()).request();
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->pairs.size(), 2U * 2 + 1 + 1) << "sentences by passages, the reference's sentence, the question";
+  EXPECT_EQ(request->pairs.size(), 2U * 2 + 1) << "sentences by passages, the reference's sentence";
   EXPECT_EQ(request->budget_ms, 0);
   EXPECT_EQ(request->pairs[1], agent::token_pair(tokenizer().encode_pair("Soup is hot.", "Bread is served cold.", 512)));
 }
 
-TEST(OfflineJudge, WithoutLogitsOrWithOddOnesEverythingIsAJudgeError) {
+TEST(OfflineJudge, WithoutModelsOrWithOddFiguresEverythingIsAJudgeError) {
   const auto offline = judge(two_sentences());
   const auto pairs = offline.request()->pairs.size();
   const std::vector<Result<agent::Logits>> odd = {fail(ErrorCode::model_unavailable, "no reranker"), agent::Logits{std::vector<float>(pairs - 1, 1)},
                                                   agent::Logits{std::vector<float>(pairs, std::numeric_limits<float>::quiet_NaN())}};
   for (const auto& logits : odd) {
-    const auto judgement = offline.judgement(logits);
+    const auto judgement = offline.judgement(logits, Embeddings{{{1}}});
     for (const Metric metric : all_metrics) {
       EXPECT_EQ(judgement.of(metric)->state, State::judge_error) << name(metric);
       EXPECT_EQ(judgement.of(metric)->value, std::nullopt);

@@ -83,7 +83,8 @@ std::optional<MetricVerdict> unasked(const JudgeInput& input, const CitedAnswer&
   return std::nullopt;
 }
 
-/// Nothing where the vectors are none of one model.
+}  // namespace
+
 std::optional<double> cosine(std::span<const float> a, std::span<const float> b) {
   if (a.size() != b.size() || a.empty()) return std::nullopt;
   double dot = 0, aa = 0, bb = 0;
@@ -97,8 +98,6 @@ std::optional<double> cosine(std::span<const float> a, std::span<const float> b)
   if (!(norms > 0) || !std::isfinite(norms) || !std::isfinite(dot)) return std::nullopt;
   return std::clamp(dot / norms, -1.0, 1.0);
 }
-
-}  // namespace
 
 bool decide_unasked(const JudgeInput& input, const CitedAnswer& cited, Metric metric, Judgement& judgement) {
   auto verdict = unasked(input, cited, metric);

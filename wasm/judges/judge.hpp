@@ -24,6 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -95,6 +97,9 @@ class Judge {
 /// The verdicts that need no judge: of a refused or failed run, and where there is nothing to score. True where `metric` is
 /// decided.
 bool decide_unasked(const JudgeInput& input, const CitedAnswer& cited, Metric metric, Judgement& judgement);
+
+/// Cosine of two vectors, in double; nothing where they are none of one model (length, no norm, not finite).
+std::optional<double> cosine(std::span<const float> a, std::span<const float> b);
 
 /// Fills both citation metrics (those asked for) and the sentences. `supports[s][i]`: citation `sentences[s].citations[i]`
 /// supports sentence `s`.

@@ -46,7 +46,8 @@ struct OfflineJudge::Work {
   Judgement decided;                     ///< what needs no logits; the others stand as unscorable until there are some
   agent::ScoreRequest request;
   std::vector<double> lexical_parts;     ///< of each pair
-  bool sentences_scored = false, reference_scored = false, question_scored = false;
+  std::vector<agent::EmbedRequest> embeddings;
+  bool sentences_scored = false, reference_scored = false;
 
   void add(const text::WordPiece& tokenizer, std::string_view claim, std::string_view passage, double lexical_part, std::size_t max_tokens) {
     request.pairs.push_back(agent::token_pair(tokenizer.encode_pair(claim, passage, max_tokens)));
@@ -61,7 +62,9 @@ struct OfflineJudge::Work {
       decided.of(metric) = MetricVerdict{};
       sentences_scored = sentences_scored || (metric != Metric::correctness && metric != Metric::answer_relevancy);
       reference_scored = reference_scored || metric == Metric::correctness;
-      question_scored = question_scored || metric == Metric::answer_relevancy;
+      if (metric != Metric::answer_relevancy) continue;
+      embeddings.push_back({tokenizer.encode(input.question, max_tokens).ids});
+      embeddings.push_back({tokenizer.encode(cited.text, max_tokens).ids});
     }
     if (sentences_scored) {
       std::vector<Words> passages;
@@ -75,7 +78,6 @@ struct OfflineJudge::Work {
     if (reference_scored) {
       for (const AnswerSentence& sentence : reference.sentences) add(tokenizer, sentence.text, cited.text, lexical(words_of(sentence.text), answer), max_tokens);
     }
-    if (question_scored) add(tokenizer, input.question, cited.text, 1, max_tokens);
   }
 };
 
@@ -101,7 +103,9 @@ std::optional<agent::ScoreRequest> OfflineJudge::request() const {
   return work_->request;
 }
 
-Judgement OfflineJudge::judgement(const Result<agent::Logits>& logits) const {
+std::vector<agent::EmbedRequest> OfflineJudge::embeddings() const { return work_->embeddings; }
+
+Judgement OfflineJudge::judgement(const Result<agent::Logits>& logits, const Result<std::vector<agent::Embedding>>& vectors) const {
   const Work& work = *work_;
   Judgement out = work.decided;
   const auto undecided = [&](Metric metric) { return out.of(metric) && out.of(metric)->state == State::unscorable && out.of(metric)->reason.empty(); };
@@ -115,6 +119,20 @@ Judgement OfflineJudge::judgement(const Result<agent::Logits>& logits) const {
     for (std::size_t i = 0; i < logits->values.size(); ++i) {
       if (!std::isfinite(logits->values[i])) error = "the cross-encoder gave a logit that is no number";
       support.push_back(agent::extractive::logistic(logits->values[i]) * work.lexical_parts[i]);
+    }
+  }
+  if (!work.embeddings.empty()) {
+    MetricVerdict& verdict = *out.of(Metric::answer_relevancy);
+    verdict.noncommittal = agent::declines(work.cited.text);
+    const bool two = vectors && vectors->size() == 2;
+    const auto similarity = two ? cosine((*vectors)[0].vector, (*vectors)[1].vector) : std::nullopt;
+    if (similarity) {
+      verdict.state = State::scored;
+      verdict.cosines = {*similarity};
+      verdict.value = *verdict.noncommittal ? 0 : std::max(0.0, *similarity);
+    } else {
+      verdict.state = State::judge_error;
+      verdict.reason = !vectors ? vectors.error().message : "the embedder gave vectors that can't be compared";
     }
   }
   if (!error.empty()) {
@@ -176,12 +194,6 @@ Judgement OfflineJudge::judgement(const Result<agent::Logits>& logits) const {
       verdict.score = 1 + 4 * *verdict.value;
       verdict.verdict = *verdict.value >= 0.5;
     }
-  }
-  if (work.question_scored) {
-    MetricVerdict& verdict = *out.of(Metric::answer_relevancy);
-    verdict.state = State::scored;
-    verdict.noncommittal = agent::declines(work.cited.text);
-    verdict.value = *verdict.noncommittal ? 0 : support[next];
   }
   return out;
 }

@@ -11,7 +11,8 @@
 // - groundedness: every sentence is supported; the others are named.
 // - citation precision and recall: as the judge's, by the cited passage alone.
 // - correctness: mean support of the reference answer's sentences by the answer, correct at 0.5; `score` is 1 + 4 × value.
-// - answer relevancy: entailment of (question, answer); 0 for an answer that says it can't answer.
+// - answer relevancy: cosine of question and answer, both embedded as passages are, a negative one as 0; 0 for an answer that
+//   says it can't answer. (The cross-encoder is no measure for it: an answer seldom names again what was asked about.)
 //
 // What it can't do: the cross-encoder was trained to rank passages for queries, so it measures closeness, not entailment. It
 // misses negation ("is" and "is not" share their words), counts a paraphrase in other words as unsupported, and knows no
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "wasm/agent/effect.hpp"
 #include "wasm/error.hpp"
@@ -34,7 +36,7 @@ inline constexpr double least_support = 0.5;
 
 class OfflineJudge {
  public:
-  /// `tokenizer` (of the cross-encoder) is used here and not kept. `max_tokens`: the cross-encoder's longest pair. Fails as
+  /// `tokenizer` (embedder and cross-encoder share it) is used here and not kept. `max_tokens`: the models' longest input. Fails as
   /// Judge::create does. Salt plays no part.
   static Result<OfflineJudge> create(JudgeInput input, const text::WordPiece& tokenizer, std::size_t max_tokens = 512);
 
@@ -44,9 +46,11 @@ class OfflineJudge {
 
   /// All pairs to score, in one effect; nothing where everything is decided without.
   std::optional<agent::ScoreRequest> request() const;
-  /// The verdicts: from the logits in the order of the request's pairs (none for no request), or judge errors. Logits of
-  /// another number or not finite are judge errors too.
-  Judgement judgement(const Result<agent::Logits>& logits) const;
+  /// Question and answer for answer relevancy; none where it is decided without.
+  std::vector<agent::EmbedRequest> embeddings() const;
+  /// The verdicts, from the logits in the order of the request's pairs and the vectors in that of embeddings() (empty for
+  /// none). What failed, is of another number or not finite makes judge errors of the metrics that need it.
+  Judgement judgement(const Result<agent::Logits>& logits, const Result<std::vector<agent::Embedding>>& vectors) const;
 
  private:
   struct Work;

@@ -167,7 +167,8 @@ Result<void> check_fields(const Json& object, std::initializer_list<std::string_
   for (const std::string_view field : required) {
     if (!object.contains(field)) return fail(ErrorCode::invalid_json, "\"" + std::string(field) + "\" is missing", std::string(field));
   }
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& member : object.items()) {
+    const std::string& key = member.key();
     const auto is_key = [&](std::string_view field) { return field == key; };
     if (std::none_of(required.begin(), required.end(), is_key) && std::none_of(optional.begin(), optional.end(), is_key)) {
       return fail(ErrorCode::invalid_json, "there is no field " + in_quotes(key) + " in what was asked for");
