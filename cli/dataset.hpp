@@ -1,7 +1,6 @@
 // Golden sets on disk: a file, stdin, or the folder of a test collection.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +25,5 @@ std::string problem_text(std::string_view file, const golden::Problem& problem);
 
 /// A dataset whose set must be valid: every error is said, on stderr, before the failure. The set's `invalid_json` error is the first.
 Result<golden::Set> read_valid_dataset(const std::string& path, const std::string& split, std::string& file_of_error);
-
-/// Writes beside the file first, then in its place, so that no reader meets half of it; "-" is stdout.
-Result<void> write_whole(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace polygraph::cli

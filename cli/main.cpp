@@ -59,7 +59,6 @@ int run(int argc, char** argv) {
                          add_replay, add_report, add_run, add_search, add_serve, add_usage, add_validate}) {
     add(program, context);
   }
-  }
     add(program, context);
   }
 

@@ -6,10 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "cli/console.hpp"
+
 namespace polygraph::cli {
 namespace fs = std::filesystem;
 
 Result<void> write_whole(const fs::path& file, std::string_view text) {
+  if (file == "-") {
+    print(text);
+    return {};
+  }
   const fs::path beside = file.parent_path() / fmt::format(".{}.{}", file.filename().string(), ::getpid());
   std::error_code error;
   bool written = false;

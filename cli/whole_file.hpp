@@ -8,7 +8,7 @@
 
 namespace polygraph::cli {
 
-/// Writes beside `file`, then renames. Fails with `io`; what stood there before is left as it was.
+/// Writes beside `file`, then renames; "-" is stdout. Fails with `io`; what stood there before is left as it was.
 Result<void> write_whole(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace polygraph::cli

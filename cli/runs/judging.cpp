@@ -37,7 +37,13 @@ class Offline final : public JudgeHost {
       if (!scores) return tl::unexpected(scores.error());
       logits.values = std::move(scores->logits);
     }
-    return judge->judgement(logits);
+    std::vector<agent::Embedding> vectors;
+    for (const agent::EmbedRequest& request : judge->embeddings()) {
+      auto embedded = worker_.embed(std::span(&request.token_ids, 1));
+      if (!embedded) return tl::unexpected(embedded.error());
+      vectors.push_back({std::move(embedded->front())});
+    }
+    return judge->judgement(logits, vectors);
   }
 
  private:

@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/dataset.hpp"
 #include "cli/installation.hpp"
 #include "cli/mapped_file.hpp"
-#include "index/page_id.hpp"
+#include "wasm/golden/remap.hpp"
 #include "wasm/golden/selection.hpp"
 
 namespace polygraph::cli {
@@ -27,18 +28,6 @@ std::string joined(const std::vector<std::string>& ids, std::size_t most = 5) {
 }
 
 std::uint32_t number_of_shard(const golden::Shard& shard) { return static_cast<std::uint32_t>(shard.number); }
-
-/// Items whose gold the index lacks: another index, or texts that moved since.
-std::vector<std::string> unknown_gold(const golden::Set& set, const index::Index& index) {
-  std::vector<std::string> ids;
-  for (const golden::Item& item : set.items) {
-    const bool chunks = std::all_of(item.relevant_chunk_ids.begin(), item.relevant_chunk_ids.end(), [&](const std::string& id) { return index.find_chunk(id).has_value(); });
-    const bool pages = std::all_of(item.relevant_pages.begin(), item.relevant_pages.end(),
-                                   [&](const std::string& page) { return index.find_document(corpus::page_id_of_reference(page)).has_value(); });
-    if (!chunks || !pages) ids.push_back(item.id);
-  }
-  return ids;
-}
 
 Result<golden::Set> sourced(golden::Set set, const RunOptions& options, std::string& source_name, std::string& file) {
   const fs::path beside = review_beside(options.dataset);
@@ -106,9 +95,7 @@ Result<Items> read_items(const Settings& settings, const RunOptions& given, cons
   RunOptions options = given;
   if (options.dataset.empty()) options.dataset = default_dataset(settings).string();
   file = options.dataset;
-  auto text = read_text(options.dataset);
-  if (!text) return tl::unexpected(text.error());
-  auto set = golden::parse(*text);
+  auto set = read_valid_dataset(options.dataset, {}, file);
   if (!set) return tl::unexpected(set.error());
 
   Items items;
@@ -144,7 +131,11 @@ Result<Items> read_items(const Settings& settings, const RunOptions& given, cons
     narrowed(fmt::format("the first {}", options.limit));
   }
   if (index != nullptr) {
-    if (const auto unknown = unknown_gold(items.set, *index); !unknown.empty()) {
+    std::vector<std::string> unknown;
+    for (const golden::Problem& problem : golden::unknown_gold(*index, items.set)) {
+      if (unknown.empty() || unknown.back() != problem.item) unknown.push_back(problem.item);
+    }
+    if (!unknown.empty()) {
       if (!options.skip_unknown) {
         return fail(ErrorCode::mismatch,
                     fmt::format("the gold of {} items is not in the index: {}; `golden remap` proposes new ids, --skip-unknown leaves them out", unknown.size(), joined(unknown)),

@@ -9,6 +9,7 @@
 
 #include "cli/commands/golden/subcommands.hpp"
 #include "cli/dataset.hpp"
+#include "cli/whole_file.hpp"
 #include "cli/index_store.hpp"
 #include "wasm/golden/table.hpp"
 
