@@ -202,10 +202,10 @@ function regression(comparison: Json, outcomes: readonly Outcome[], link: Behind
               cell(unit === "ms" ? signedMs(number(each["delta"])) : signed(number(each["delta"]))), cell(metric(each["threshold"], unit)));
           })))),
       moved.length > 0 && h("div", null, h("h3", null, "Categories that got worse"),
-        h("table", { class: "figures-table" },
+        h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Categories that got worse" }, h("table", { class: "figures-table" },
           h("thead", null, h("tr", null, h("th", { scope: "col" }, "From"), h("th", { scope: "col" }, "To"), headNumber("Items"))),
           h("tbody", null, moved.map((each) => h("tr", null, h("td", null, category(text(each["from_category"]))), h("td", null, category(text(each["to_category"]))),
-            cell(outcomes.length > 0 ? link({ from: text(each["from_category"]), to: text(each["to_category"]) }, whole(number(each["count"]))) : whole(number(each["count"]))))))))),
+            cell(outcomes.length > 0 ? link({ from: text(each["from_category"]), to: text(each["to_category"]) }, whole(number(each["count"]))) : whole(number(each["count"])))))))))),
     queries.length > 0 && [h("h3", null, `Items that got meaningfully worse: ${whole(number(analysis["regressed_query_count"]) ?? queries.length)}`),
       h("ul", { class: "regressed" }, queries.slice(0, shown).map((each) => {
         const id = text(each["query_id"]);

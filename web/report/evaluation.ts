@@ -78,7 +78,7 @@ function health(report: Json): Child {
   const missing = texts(profile["missing"]);
   return h("section", { "aria-label": "Health" },
     h("h2", null, "Health"),
-    h("p", { class: "score" }, h("strong", { class: "numbers" }, defined ? decimal(number(profile["score"]), 1) : none), h("span", { class: "quiet" }, " of 100 · "), data(text(profile["grade"])), " · ", data(text(profile["status"]))),
+    h("p", { class: "out-of" }, h("strong", { class: "numbers" }, defined ? decimal(number(profile["score"]), 1) : none), h("span", { class: "quiet" }, " of 100 · "), data(text(profile["grade"])), " · ", data(text(profile["status"]))),
     !defined && h("p", { class: "quiet" }, "Neither retrieval nor answers were measured, so there is no score."),
     defined && missing.length > 0 && h("p", { class: "quiet" }, `Without ${missing.map(visible).join(" and ")}, which ${missing.length > 1 ? "were" : "was"} not measured.`),
     h("dl", { class: "reasons" }, lines("Strengths", texts(profile["strengths"])), lines("Weaknesses", texts(profile["weaknesses"])), lines("What to do", texts(profile["recommendations"]))));
@@ -89,7 +89,7 @@ function confidence(report: Json): Child {
   if (number(profile["score"]) === null) return null;
   return h("section", { "aria-label": "Confidence" },
     h("h2", null, "Confidence"),
-    h("p", { class: "score" }, h("strong", { class: "numbers" }, decimal(number(profile["score"]), 1)), h("span", { class: "quiet" }, " of 100 · "), data(text(profile["level"]))),
+    h("p", { class: "out-of" }, h("strong", { class: "numbers" }, decimal(number(profile["score"]), 1)), h("span", { class: "quiet" }, " of 100 · "), data(text(profile["level"]))),
     h("dl", { class: "reasons" }, lines("Reasons", texts(profile["reasons"]))));
 }
 

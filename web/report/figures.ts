@@ -13,8 +13,12 @@ const strongLine = "var(--strong-line)";
 const severities = { domain: ["major", "warning", "info"], range: ["var(--major)", "var(--warning)", "var(--pass)"] };
 const textSize = 12;
 const rowHeight = 26;
-/** Names need about this much room; narrow screens get less and cut them. */
-const nameRoom = (width: number, longest: number): number => Math.min(longest * 7 + 12, Math.round(width * 0.46));
+const gap = 12;
+
+/** About how wide a name is: capitals are wider. */
+const widthOf = (name: string): number => [...name].reduce((sum, letter) => sum + (/[A-Z_@]/.test(letter) ? 8.4 : 6.9), 0);
+/** What the names of the rows need; narrow screens give less and cut them. */
+const nameRoom = (width: number, names: readonly string[]): number => Math.min(Math.ceil(Math.max(...names.map(widthOf))) + gap, Math.round(width * 0.46));
 
 const drawn = new Map<Element, { draw(width: number): void; width: number }>();
 let observer: ResizeObserver | null = null;
@@ -55,11 +59,12 @@ function figure(caption: Child, description: string, options: (width: number) =>
   return h("figure", { class: "figure" }, h("figcaption", null, caption), frame);
 }
 
-const clip = (name: string, room: number): string => {
-  const most = Math.max(6, Math.floor((room - 12) / 7));
-  const shown = visible(name);
-  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
-};
+function clip(name: string, room: number): string {
+  const letters = [...visible(name)];
+  let fits = letters.length;
+  while (fits > 3 && widthOf(letters.slice(0, fits).join("")) > room - gap) --fits;
+  return fits < letters.length ? `${letters.slice(0, fits - 1).join("")}…` : letters.join("");
+}
 
 export interface Bar {
   name: string;
@@ -72,7 +77,7 @@ export interface Bar {
 export function bars(caption: Child, description: string, rows: readonly Bar[]): HTMLElement {
   const names = rows.map((row) => row.name);
   return figure(caption, description, (width) => {
-    const marginLeft = nameRoom(width, Math.max(...names.map((name) => name.length)));
+    const marginLeft = nameRoom(width, names);
     return {
       height: rows.length * rowHeight + 8,
       marginLeft, marginRight: 64, marginTop: 4, marginBottom: 4,
@@ -101,7 +106,7 @@ export function ranges(caption: Child, description: string, rows: readonly Range
   const known = rows.filter((row) => row.low !== null && row.high !== null);
   const extent = Math.max(0.01, ...rows.flatMap((row) => [row.value, row.low ?? 0, row.high ?? 0].map(Math.abs)));
   return figure(caption, description, (width) => {
-    const marginLeft = nameRoom(width, Math.max(...rows.map((row) => row.name.length)));
+    const marginLeft = nameRoom(width, rows.map((row) => row.name));
     return {
       height: rows.length * rowHeight + 36,
       marginLeft, marginRight: 16, marginTop: 4, marginBottom: 30,
@@ -130,10 +135,10 @@ export function shares(caption: Child, description: string, parts: readonly Part
   const rows = [...new Set(parts.map((part) => part.row))];
   return figure([caption, h("span", { class: "legend" },
     (["major", "warning", "info"] as const).map((severity) => h("span", { class: `key ${severity}` }, severity === "info" ? "pass" : severity)))], description, (width) => {
-    const marginLeft = nameRoom(width, Math.max(...rows.map((row) => row.length)));
+    const marginLeft = nameRoom(width, rows);
     return {
       height: rows.length * rowHeight + 30,
-      marginLeft, marginRight: 16, marginTop: 4, marginBottom: 24,
+      marginLeft, marginRight: 24, marginTop: 4, marginBottom: 24,
       x: { percent: true },
       y: { domain: rows, padding: 0.35 },
       color: severities,
@@ -150,7 +155,7 @@ export function histogram(caption: Child, description: string, values: readonly 
   const most = values.reduce((a, b) => Math.max(a, b), 0);
   return figure(caption, description, (width) => ({
     height: 190,
-    marginLeft: 44, marginRight: 16, marginTop: 30, marginBottom: 32,
+    marginLeft: 44, marginRight: 36, marginTop: 30, marginBottom: 32,
     x: { domain: [0, Math.max(1, most)], nice: true },
     y: { grid: false },
     marks: [
@@ -197,9 +202,10 @@ export function pareto(caption: Child, description: string, points: readonly Poi
       axisY({ label: `↑ ${yName}`, ticks: 5, tickSize: 0, fill: quiet, tickFormat: (value: number) => decimal(value, 2) }),
       line(front, { x: "x", y: "y", stroke: accent, strokeWidth: 1.5 }),
       dot(points, { x: "x", y: "y", r: 5, fill: (point: Point) => (point.front ? accent : "var(--ground)"), stroke: (point: Point) => (point.front ? accent : quiet), strokeWidth: 1.5 }),
+      // Below on the right and above on the left the front's line, which rises, does not cross the names.
       ...(["start", "end"] as const).map((anchor) =>
         text(points, {
-          x: "x", y: "y", dx: anchor === "start" ? 9 : -9, dy: -9, textAnchor: anchor, fill: ink,
+          x: "x", y: "y", dx: anchor === "start" ? 9 : -9, dy: anchor === "start" ? 12 : -12, textAnchor: anchor, fill: ink,
           text: (point: Point) => clip(point.name, Math.min(220, width * 0.45)),
           filter: (point: Point) => (right > 0 && point.x / right > 0.6) === (anchor === "end"),
         })),

@@ -80,7 +80,7 @@ function verdicts(record: Json): Child {
   const reason = text(object(record["metrics"])["judge_reason"]);
   if (metrics.length === 0 && latency.length === 0) return null;
   const shown = (value: unknown): string => {
-    if (typeof value === "number") return Number.isInteger(value) ? decimal(value, 0) : decimal(value);
+    if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) > 1 ? decimal(value, 0) : decimal(value);
     if (typeof value === "boolean") return yesNo(value);
     return typeof value === "string" ? visible(value) : value === null || value === undefined ? none : visible(JSON.stringify(value));
   };
