@@ -43,7 +43,7 @@ const width = (page: Page): Promise<number[]> => page.evaluate(() => [document.d
 
 test("an evaluation shows its totals, metrics with intervals and counts, categories, types, latency and failures", async ({ page }) => {
   await openSample(page, "evaluation");
-  await expect(page.locator("h1")).toHaveText("dense");
+  await expect(page.locator("#report h1")).toHaveText("dense");
   const failed = left.results!.filter((each) => each.status !== "completed").length;
   await expect(page.locator(".totals")).toContainText(`Failed${failed}`);
   const metrics = left["metrics"] as Record<string, { value: number; low: number; high: number; n: number }>;
@@ -78,10 +78,10 @@ test("each number leads to the items behind it, and back leads back", async ({ p
 test("items are filtered by text and choice, and sorted by a column either way", async ({ page }) => {
   await openSample(page, "evaluation");
   await page.getByLabel("Type", { exact: true }).selectOption("multi-hop");
-  await page.getByLabel("Text").fill("SECRETS");
+  await page.getByRole("searchbox").fill("SECRETS");
   const fitting = left.results!.filter((each) => each.query_type === "multi-hop" && each.query.includes("secrets"));
   await expect(listCount(page)).toHaveText(`${fitting.length} of 120 items`);
-  await page.getByLabel("Text").fill("");
+  await page.getByRole("searchbox").fill("");
   await page.getByLabel("Type", { exact: true }).selectOption("");
   await page.getByRole("button", { name: "Retrieval" }).click();
   await page.getByRole("button", { name: "Retrieval" }).click();
@@ -128,7 +128,7 @@ test("a comparison shows deltas with intervals and p-values, what moved, and eac
   await page.getByRole("link", { name: /^Regressed:/ }).click();
   await expect(listCount(page)).toHaveText(`${report.query_outcomes.filter((each) => each.outcome === "regressed").length} of 120 items`);
   await page.getByRole("link", { name: "B", exact: true }).click();
-  await expect(page.locator("h1")).toHaveText("hybrid + rerank");
+  await expect(page.locator("#report h1")).toHaveText("hybrid + rerank");
 });
 
 test("a matrix ranks pipelines, draws both fronts, and opens each pair and each evaluation", async ({ page }) => {
@@ -139,11 +139,11 @@ test("a matrix ranks pipelines, draws both fronts, and opens each pair and each 
   // BM25 has no cost: it is not drawn at 0.
   await expect(page.locator("figure", { hasText: "Quality and cost" }).locator("svg.plot circle")).toHaveCount(2);
   await page.getByRole("link", { name: "BM25 against hybrid + rerank" }).click();
-  await expect(page.locator("h1")).toHaveText("BM25 against hybrid + rerank");
+  await expect(page.locator("#report h1")).toHaveText("BM25 against hybrid + rerank");
   await expect(listCount(page)).toHaveText("120 items");
   await page.getByRole("link", { name: "All pipelines" }).click();
   await page.locator("section", { hasText: "Ranking" }).first().getByRole("link", { name: "dense" }).click();
-  await expect(page.locator("h1")).toHaveText("dense");
+  await expect(page.locator("#report h1")).toHaveText("dense");
   await expect(listCount(page)).toHaveText("120 items");
 });
 
@@ -153,7 +153,7 @@ test("the one-file report opens from disk with the network off and carries its r
   await page.context().setOffline(true);
   const url = await reportFile(path.join(folder, "one.html"), [JSON.stringify(left)]);
   await page.goto(url);
-  await expect(page.locator("h1")).toHaveText("dense");
+  await expect(page.locator("#report h1")).toHaveText("dense");
   await expect(page.locator("#file")).toHaveText("sample.json");
   await page.getByRole("link", { name: /^PASS:/ }).click();
   await expect(listCount(page)).toHaveText(`${counted("PASS")} of 120 items`);
@@ -192,7 +192,7 @@ test("a file that is dropped opens; one that is no report says what is wrong and
     await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
   };
   await drop("e.json", JSON.stringify(left));
-  await expect(page.locator("h1")).toHaveText("dense");
+  await expect(page.locator("#report h1")).toHaveText("dense");
   for (const [content, message] of [
     ['{"total_queries": 3, "results": [{"query_id": "a"}, {"query": "no id"}]}', "result 2 has no query_id"],
     ["<html></html>", "Line 1 is not JSON"],
@@ -244,7 +244,7 @@ test("hostile text in every field of a report does nothing but show", async ({ p
     if (name !== "matrix") {
       await page.locator(".grid-row").first().click();
       await expect(page.locator("dialog#item")).toContainText("<img src=x");
-      for (const details of await page.locator("dialog#item details:not([open]) summary").all()) await details.click();
+      await page.locator("dialog#item details").evaluateAll((all) => all.forEach((details) => ((details as HTMLDetailsElement).open = true)));
     }
     expect(await page.evaluate(() => "attacked" in globalThis)).toBe(false);
     expect(await page.locator("body img, main script, [onerror], [onmouseover]").count()).toBe(0);
@@ -303,7 +303,7 @@ test("20,000 items are in the list, few in the page, and the last is reached by 
   await page.keyboard.press("Enter");
   await expect(page.locator("#item-title")).toHaveText("item-20000");
   await page.keyboard.press("Escape");
-  await page.getByLabel("Text").fill("item-12345");
+  await page.getByRole("searchbox").fill("item-12345");
   await expect(listCount(page)).toHaveText("1 of 20,000 items");
 });
 

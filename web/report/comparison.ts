@@ -226,11 +226,11 @@ export function outcomesSection(outcomes: readonly Outcome[], open: (outcome: Ou
   const order: Record<string, number> = { regressed: 0, improved: 1, unchanged: 2 };
   const mark: Record<string, string> = { improved: "↑ improved", regressed: "↓ regressed", unchanged: "unchanged" };
   const columns: Column<Outcome>[] = [
-    { key: "id", name: "Id", width: "minmax(5rem, 1fr)", cell: (row) => data(row.id), value: (row) => row.id },
+    { key: "id", name: "Id", width: "minmax(4.5rem, 1fr)", cell: (row) => data(row.id), value: (row) => row.id },
     { key: "query", name: "Question", width: "minmax(8rem, 2fr)", from: 900, cell: (row) => data(row.query), value: (row) => row.query.toLowerCase() },
-    { key: "outcome", name: "Outcome", width: "6.5rem", cell: (row) => h("span", { class: `outcome ${row.outcome in order ? row.outcome : ""}` }, mark[row.outcome] ?? data(row.outcome)), value: (row) => order[row.outcome] ?? 3 },
+    { key: "outcome", name: "Outcome", width: "6rem", cell: (row) => h("span", { class: `outcome ${row.outcome in order ? row.outcome : ""}` }, mark[row.outcome] ?? data(row.outcome)), value: (row) => order[row.outcome] ?? 3 },
     { key: "from", name: "A", width: "minmax(8rem, 1.3fr)", from: 700, cell: (row) => category(row.from), value: (row) => row.from },
-    { key: "to", name: "B", width: "minmax(8rem, 1.3fr)", cell: (row) => category(row.to), value: (row) => row.to },
+    { key: "to", name: "B", width: "minmax(6.5rem, 1.3fr)", cell: (row) => category(row.to), value: (row) => row.to },
     { key: "recall", name: "Δ Recall", width: "5rem", numeric: true, from: 480, cell: (row) => signed(delta(row)), value: delta },
     { key: "grounded", name: "Grounded", width: "6rem", from: 800, cell: (row) => both(row.groundedA, row.groundedB) },
     { key: "correct", name: "Correct", width: "6rem", from: 800, cell: (row) => both(row.correctA, row.correctB) },

@@ -62,7 +62,7 @@ function oneSide({ name, record }: Side, popover: Popover, titled: boolean): HTM
     h("section", null, h("h3", null, "Answer"), answer ? block(answer, passages.map((passage) => text(passage["id"]))) : h("p", { class: "quiet" }, none)),
     verdicts(record),
     passageList(record, passages),
-    traceSection(record, passages, popover));
+    traceSection(record, passages, popover, titled ? name : ""));
 }
 
 /** Text of a model as light Markdown. Its citations become marks; the ids that they name stand among the passages. */
@@ -119,7 +119,7 @@ function passageList(record: Json, passages: readonly Json[]): Child {
     missing.length > 0 && h("p", null, h("span", { class: "label" }, "Expected, not retrieved "), missing.map((id, i) => [i > 0 && ", ", data(id)])));
 }
 
-function traceSection(record: Json, passages: readonly Json[], popover: Popover): Child {
+function traceSection(record: Json, passages: readonly Json[], popover: Popover, name: string): Child {
   const given = record["trace"];
   if (!isObject(given)) return null;
   if (!showsAsTrace(given)) return h("section", null, h("h3", null, "Trace"), h("p", { class: "quiet" }, "This result's trace is not of a form that this page can show."));
@@ -131,7 +131,7 @@ function traceSection(record: Json, passages: readonly Json[], popover: Popover)
   };
   for (const passage of passages) add(text(passage["id"]), { ...object(passage["metadata"]), text: passage["text"] });
   for (const step of trace.steps) if (step.node === "retrieve") for (const passage of list(step.data.passages)) add(text(object(passage)["id"]), object(passage));
-  const root = h("section", { class: "trace", "aria-label": "Trace" });
+  const root = h("section", { class: "trace", "aria-label": name ? `Trace, ${visible(name)}` : "Trace" });
   // A run over an index that is not here: what needs the engine (replay, asking again) is the trace inspector's.
   const run: Run = { question: trace.question, state: "finished", by: null, otherIndex: true, trace, json: "", problem: null, forked: null, chunks };
   const panel = new TracePanel(root, popover, { replay() {}, copyLink() {}, forkFrom() {}, download: () => download(trace) });
