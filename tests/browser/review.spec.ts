@@ -91,7 +91,7 @@ test("items are accepted, edited, rejected and undone by key, and each step is o
     "how-1": { decision: "accept", edit: null, reason: null }, "how-2": { decision: "edit", edit: { relevant_chunk_ids: ["page-1#001"] }, reason: null },
     "how-3": { decision: "reject", edit: null, reason: "asked twice" }, "how-4": { decision: "edit", edit: { reference_answer: "It cannot be set." }, reason: null },
   });
-  await expect(page.locator("#review-status")).toContainText("4 of 5 items decided: 1 accepted, 2 edited, 1 rejected");
+  await expect(page.locator("#review-status")).toContainText("4 of 5 items decided · 1 accepted, 2 edited, 1 rejected");
   await page.keyboard.press("u");
   await expect(page.locator("#live")).toContainText("Undone");
   await expect(question(page)).toHaveText("How is thing 4 set?");
@@ -140,11 +140,11 @@ test("calibration shows the answer without the judge's verdict, and both labels 
   await page.keyboard.press("x");
   await expect(page.getByRole("button", { name: "Incorrect" })).toHaveAttribute("aria-pressed", "true");
   await page.keyboard.press("g");
-  await expect(page.locator(".review-head")).toContainText("Item 2 of 5.");
+  await expect(page.locator(".review-head")).toContainText("Item 2 of 5");
   await saved(page);
   expect(desk.kept).toEqual({ "how-1": { correct: false, grounded: true, reason: null } });
   await page.keyboard.press("a"); // no key of the other mode does anything
-  await expect(page.locator(".review-head")).toContainText("Item 2 of 5.");
+  await expect(page.locator(".review-head")).toContainText("Item 2 of 5");
 });
 
 test("the one-file page reviews a golden set from disk and hands the decisions back as a file", async ({ page }) => {

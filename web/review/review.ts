@@ -169,9 +169,10 @@ function show(): void {
     h("div", { class: "review-progress", id: "review-status" }, statusLine()),
     h("div", { class: "review-layout" },
       h("article", { class: "review-item", "aria-labelledby": "item-title" },
-        h("p", { class: "review-head quiet" }, h("span", { class: "numbers" }, where()), " ", data(item.id), item.type && [" · ", data(item.type)], decided(session.decision())),
+        h("p", { class: "review-head quiet" }, h("span", { class: "numbers" }, where().slice(0, -1)), " · ", data(item.id), item.type && [" · ", data(item.type)], decided(session.decision())),
         editing
           ? h("div", { class: "edit-fields" },
+              h("h1", { id: "item-title", tabindex: -1 }, "Edit the item"),
               field("edit-question", "Question", draft.question, 2), field("edit-reference", "Reference answer", draft.reference, 6),
               h("p", null, h("button", { type: "button", on: { click: stopEditing } }, "Done"), h("span", { class: "quiet" }, " ", h("kbd", null, "Esc"), " leaves the fields; ", h("kbd", null, "a"), " then decides.")))
           : [h("h1", { id: "item-title", tabindex: -1 }, data(draft.question)),
@@ -198,7 +199,7 @@ function statusLine(): Child[] {
   const left = session.unsaved.size;
   return [
     h("progress", { max: all, value: session.decided, "aria-label": "Items decided" }),
-    h("span", { class: "numbers" }, `${count(session.decided)} of ${plural(all, "item")} decided`), counts && h("span", { class: "quiet" }, `: ${counts}`),
+    h("span", { class: "numbers" }, `${count(session.decided)} of ${plural(all, "item")} decided`), counts && h("span", { class: "quiet" }, ` · ${counts}`),
     keeper ? h("span", { class: "quiet", id: "saved" }, left === 0 ? " · saved" : ` · ${count(left)} not saved yet`) : h("span", { class: "quiet" }, " · kept in this browser"),
   ];
 }
@@ -215,12 +216,12 @@ function pooled(passage: Passage, i: number, relevant: boolean, calibration: boo
   const href = passage.url ? webAddress(passage.url) : null;
   const title = passage.title || passage.id;
   const head = [h("span", { class: "pool-title" }, data(title)), passage.title && h("span", { class: "quiet pool-id" }, data(passage.id))];
-  return h("li", { class: relevant ? "relevant" : null },
+  return h("li", { class: relevant && !calibration ? "relevant" : null },
     calibration
       ? h("p", { class: "pool-head" }, h("span", { class: "rank numbers" }, String(i + 1)), head)
       : h("label", { class: "pool-head" }, h("input", { type: "checkbox", checked: relevant, "data-passage": i, on: { change: () => toggle(i) } }), i < 9 ? h("kbd", null, String(i + 1)) : h("span", { class: "numbers quiet" }, String(i + 1)), head),
     passage.text ? passageText(passage.text) : h("p", { class: "quiet" }, "The set does not hold its text."),
-    href && h("p", null, h("a", { href, target: "_blank", rel: "noopener" }, "Open the page")));
+    href && h("p", { class: "pool-link" }, h("a", { href, target: "_blank", rel: "noopener" }, "Open the page")));
 }
 
 function field(id: string, name: string, value: string, rows: number): HTMLElement {
@@ -244,14 +245,14 @@ const button = (key: string, name: string, act: () => void, kind = "", pressed: 
 
 function decisions(): HTMLElement {
   const changed = session && editOf(session.item, session.draft()) !== null;
-  return h("div", { class: "decisions" },
+  return h("div", { class: "decisions decide" },
     button("a", changed ? "Accept with edits" : "Accept", () => decide("accept"), "primary"), button("e", "Edit", edit), button("r", "Reject", () => decide("reject")), button("u", "Undo", undo));
 }
 
 function labels(): HTMLElement {
   const draft = session!.draft();
   const group = (name: string, ...children: Child[]): HTMLElement => h("div", { class: "decisions", role: "group", "aria-label": name }, h("span", { class: "label" }, name), children);
-  return h("div", null,
+  return h("div", { class: "decide" },
     group("Is the answer correct?", button("c", "Correct", () => label({ correct: true }), "", draft.correct === true), button("x", "Incorrect", () => label({ correct: false }), "", draft.correct === false)),
     group("Do the passages support it?", button("g", "Grounded", () => label({ grounded: true }), "", draft.grounded === true), button("n", "Not grounded", () => label({ grounded: false }), "", draft.grounded === false)),
     h("div", { class: "decisions" }, button("u", "Undo", undo)));
