@@ -18,9 +18,18 @@ export class JsonProblem extends Error {}
 const cutPaths = /^((report|pipeline_[ab]_report|reports\.\d+)\.)?results$/;
 /** No such array stands deeper than `reports.N.results`: keys below are not looked at. */
 const deepestKey = 4;
+const longestKey = "pipeline_a_report".length;
+
+/** So long the page may stand still while a file is read. */
+const mostBusyMs = 30;
 
 const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a, newline = 0x0a;
 const openBrace = 0x7b, closeBrace = 0x7d, openBracket = 0x5b, closeBracket = 0x5d;
+/** Where the byte stands next, or the end. */
+function at(chunk: Uint8Array, byte: number, from: number): number {
+  const found = chunk.indexOf(byte, from);
+  return found < 0 ? chunk.length : found;
+}
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
 interface Frame {
@@ -36,7 +45,6 @@ interface Frame {
 export class JsonStream {
   readonly #value: (cut: Cut) => void;
   readonly #decoder = new TextDecoder();
-  readonly #keyDecoder = new TextDecoder();
   readonly #frames: Frame[] = [];
   /** Bytes of the value that stands outside the cut arrays, and of the element that is being cut out. */
   #outer: Uint8Array[] = [];
@@ -65,10 +73,19 @@ export class JsonStream {
   push(chunk: Uint8Array): void {
     let from = 0;
     let i = 0;
+    let nextQuote = -1;
+    let nextBackslash = -1;
     if (this.#offset === 0 && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf) from = i = 3;
     for (; i < chunk.length; ++i) {
       const byte = chunk[i]!;
       if (this.#inString) {
+        if (!this.#escaped && !this.#key && byte !== quote && byte !== backslash) {
+          // Most of a file is text of passages: on to the next byte that means something.
+          if (nextQuote < i) nextQuote = at(chunk, quote, i);
+          if (nextBackslash < i) nextBackslash = at(chunk, backslash, i);
+          i = Math.min(nextQuote, nextBackslash) - 1;
+          continue;
+        }
         if (this.#escaped) this.#escaped = false;
         else if (byte === backslash) this.#escaped = true;
         else if (byte === quote) {
@@ -192,7 +209,8 @@ export class JsonStream {
 
   #endKey(): void {
     const frame = this.#frames.at(-1)!;
-    frame.at = this.#keyDecoder.decode(Uint8Array.from(this.#key!));
+    // Only plain names matter: a longer key, or one with other letters, is none of them.
+    frame.at = this.#key!.length <= longestKey ? String.fromCharCode(...this.#key!) : "";
     this.#key = null;
   }
 
@@ -238,6 +256,7 @@ export async function readJson(file: Blob, value: (cut: Cut) => void, progress: 
   const stream = new JsonStream(value);
   const reader = file.stream().getReader();
   let read = 0;
+  let resumed = performance.now();
   for (;;) {
     const { done, value: chunk } = await reader.read();
     signal?.throwIfAborted();
@@ -245,6 +264,10 @@ export async function readJson(file: Blob, value: (cut: Cut) => void, progress: 
     stream.push(chunk);
     read += chunk.byteLength;
     progress(file.size > 0 ? read / file.size : 1);
+    if (performance.now() - resumed > mostBusyMs) {
+      await new Promise((resolve) => setTimeout(resolve));
+      resumed = performance.now();
+    }
   }
   stream.end();
 }
