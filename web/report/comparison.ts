@@ -119,13 +119,13 @@ function deltas(comparison: Json): HTMLElement {
   const drawn = rows.flatMap((row) => (isShare(row.name) && row.delta !== null ? [{ name: row.name, value: row.delta, low: row.low, high: row.high }] : []));
   return h("section", { "aria-labelledby": "deltas-title" },
     h("h2", { id: "deltas-title" }, "Differences"),
-    h("div", { class: "pair" },
+    h("div", { class: "pair table-first" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Differences, table" }, h("table", { class: "figures-table" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), headNumber("A"), headNumber("B"), headNumber("B − A"), headNumber("95 % interval"), headNumber("p"), headNumber("p (Holm)", "corrected over all metrics"), headNumber("n"))),
         h("tbody", null, rows.map((row) => h("tr", null,
           h("th", { scope: "row" }, data(row.name)), cell(metricValue(row.name, row.a)), cell(metricValue(row.name, row.b)), cell(change(row.name, row.delta), row.pHolm !== null && row.pHolm < 0.05 ? "sure" : null),
           cell(interval(row.low, row.high, isShare(row.name) ? 3 : 1)), cell(pValue(row.p)), cell(pValue(row.pHolm)), cell(whole(row.n))))),
-        h("caption", { class: "note" }, "Bold where the corrected paired test finds a difference (p < 0.05)."))),
+        h("caption", { class: "note" }, h("span", null, "Bold where the corrected paired test finds a difference (p < 0.05).")))),
       drawn.length > 0 && ranges("Differences with their 95 % intervals", `Dots round a zero line: ${drawn.map((row) => `${visible(row.name)} ${signed(row.value)}`).join(", ")}. The table beside has all figures.`, drawn, true)));
 }
 
@@ -142,7 +142,7 @@ function transitions(outcomes: readonly Outcome[], link: Behind): HTMLElement {
   return h("section", { "aria-labelledby": "transitions-title" },
     h("h2", { id: "transitions-title" }, "What moved"),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "What moved from which category to which" }, h("table", { class: "transitions" },
-      h("caption", { class: "note" }, "Items by category: rows as A has them, columns as B has them."),
+      h("caption", { class: "note" }, h("span", null, "Items by category: rows as A has them, columns as B has them.")),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "A \\ B"), to.map((name) => h("th", { scope: "col" }, category(name))))),
       h("tbody", null, from.map((row) => h("tr", null,
         h("th", { scope: "row" }, category(row)),

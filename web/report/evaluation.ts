@@ -123,7 +123,7 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind): HTM
   const counted = (value: number | null, filters: Record<string, string> | null): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value)) : whole(value));
   return h("section", { "aria-labelledby": "metrics-title" },
     h("h2", { id: "metrics-title" }, "Metrics"),
-    h("div", { class: "pair" },
+    h("div", { class: "pair table-first" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics, table" }, h("table", { class: "figures-table" },
         h("thead", null, h("tr", null,
           h("th", { scope: "col" }, "Metric"), number_("Value"), number_("95 % interval"), number_("n"),

@@ -152,7 +152,7 @@ function ranking(matrix: Matrix): HTMLElement {
           cell(decimal(at?.quality ?? null)), cell(ms(at?.latencyMs ?? null)), cell(at?.costUsd == null ? none : metricValue("cost_mean_usd", at.costUsd)),
           cell(decimal(number(object(report["health_profile"])["score"]), 1)), cell(share(countOf(report["diagnosis_counts"], "PASS"), number(report["total_queries"]) ?? 0)));
       })),
-      h("caption", { class: "note" }, "Each pipeline against every other: the overall winner of each pair counts."))));
+      h("caption", { class: "note" }, h("span", null, "Each pipeline against every other: the overall winner of each pair counts.")))));
 }
 
 function fronts(matrix: Matrix): HTMLElement {
@@ -191,7 +191,7 @@ function metrics(matrix: Matrix): HTMLElement {
           return cell([metricValue(name, value), value !== null && h("span", { class: "quiet of" }, ` of ${whole(number(each["n"]))}`)], value !== null && value === best && known.length > 1 ? "sure" : "");
         }));
       })),
-      h("caption", { class: "note" }, "The best of each row is bold; small figures say over how many items."))));
+      h("caption", { class: "note" }, h("span", null, "The best of each row is bold; small figures say over how many items.")))));
 }
 
 function allPairs(matrix: Matrix): HTMLElement {
