@@ -2,6 +2,7 @@
 //
 //   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
 //   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
+//   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
@@ -16,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
+import { filePage, sitePage } from "./pages.mjs";
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const { values: flags, positionals } = parseArgs({
@@ -43,7 +45,7 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || (what !== "node" && what !== "site")) fail("usage: node web/build.mjs node | site --index FILE [--models DIR] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages"].includes(what)) fail("usage: node web/build.mjs node | pages [--out DIR] | site --index FILE [--models DIR] [--out DIR]", 2);
 if (what === "node") {
   await build({
     entryPoints: {
@@ -59,6 +61,12 @@ if (what === "node") {
     outExtension: { ".js": ".mjs" },
     logLevel: "warning",
   });
+  process.exit(0);
+}
+if (what === "pages") {
+  const folder = flags.out !== path.join(root, "dist/site") ? flags.out : path.join(root, "dist");
+  await mkdir(folder, { recursive: true });
+  for (const name of ["report", "review"]) await writeFile(path.join(folder, `${name}.html`), await filePage(root, name, flags.debug));
   process.exit(0);
 }
 if (!flags.index) fail("--index FILE is needed", 2);
@@ -182,6 +190,10 @@ const manifest = {
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
 written.push("index.html", "site.json", "service-worker.js");
+for (const name of ["report", "review"]) {
+  await writeFile(path.join(staging, `${name}.html`), await sitePage(root, name, flags.debug, page.ICON, put));
+  written.push(`${name}.html`);
+}
 
 // ---- compressed variants
 
