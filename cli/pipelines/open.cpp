@@ -41,8 +41,10 @@ Result<std::unique_ptr<Pipeline>> open_file(const fs::path& file, const Options&
 
 fs::path shim_folder(const fs::path& distribution) {
   std::error_code error;
-  const auto installed = distribution / "pipelines";
-  return fs::is_directory(installed, error) ? installed : distribution.parent_path() / "assets" / "pipelines";
+  auto folder = fs::absolute(distribution, error).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // it was written with a slash at its end
+  const auto installed = folder / "pipelines";
+  return fs::is_directory(installed, error) ? installed : folder.parent_path() / "assets" / "pipelines";
 }
 
 std::span<const std::string_view> shipped_pipelines() { return shipped; }

@@ -391,6 +391,11 @@ TEST(AskAll, EndsWhenItIsToldTo) {
   EXPECT_EQ(results, 3U);
 }
 
+TEST(Open, FindsTheShimsOfACheckoutBesideItsDistribution) {
+  const std::filesystem::path root = POLYGRAPH_SOURCE_DIR;
+  for (const char* const folder : {"no-dist", "no-dist/"}) EXPECT_EQ(shim_folder(root / folder), root / "assets" / "pipelines");
+}
+
 TEST(Open, NamesWhatAPipelineMayBe) {
   for (const char* const wrong : {"mine", "", "pipeline.txt", "ftp://x/y"}) {
     const auto none = open(wrong, {});
