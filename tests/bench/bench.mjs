@@ -7,6 +7,7 @@
 //   stages    one question end to end, by stage, natively and in Chromium; reranking by candidates and length
 //   start     from `./polygraph demo` to a page that answers
 //   proxy     static files beside nginx, idle connections, the time added to a model's own, start
+//   metrics   metrics, intervals and tests over 10,000 items, beside ranx and scipy
 //
 // Run through the entry script, which builds what is measured. --json prints one document on stdout.
 
@@ -15,7 +16,7 @@ import { parseArgs } from "node:util";
 import { print } from "./figures.mjs";
 import { readSetting } from "./setting.mjs";
 
-const names = ["size", "search", "quality", "stages", "start", "proxy"];
+const names = ["size", "search", "quality", "stages", "start", "proxy", "metrics"];
 let flags, chosen;
 try {
   ({ values: flags, positionals: chosen } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean", default: false } } }));
@@ -33,7 +34,7 @@ let broken = false;
 for (const name of chosen.length > 0 ? chosen : names) {
   console.error(`bench: ${name} …`);
   try {
-    const { run } = await import(name === "search" ? "./search/search.mjs" : `./${name}.mjs`);
+    const { run } = await import(["search", "metrics"].includes(name) ? `./${name}/${name}.mjs` : `./${name}.mjs`);
     const result = await run(setting);
     document.benchmarks[name] = result;
     if (!flags.json) print(name, result);
