@@ -8,6 +8,7 @@
 //   start     from `./polygraph demo` to a page that answers
 //   pipelines what a call costs beyond the pipeline's own time: a command, the shims
 //   proxy     static files beside nginx, idle connections, the time added to a model's own, start
+//   metrics   metrics, intervals and tests over 10,000 items, beside ranx and scipy
 //
 // Run through the entry script, which builds what is measured. --json prints one document on stdout.
 
@@ -16,7 +17,7 @@ import { parseArgs } from "node:util";
 import { print } from "./figures.mjs";
 import { readSetting } from "./setting.mjs";
 
-const names = ["size", "search", "quality", "stages", "start", "pipelines", "proxy"];
+const names = ["size", "search", "quality", "stages", "start", "pipelines", "proxy", "metrics"];
 let flags, chosen;
 try {
   ({ values: flags, positionals: chosen } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean", default: false } } }));
@@ -34,7 +35,7 @@ let broken = false;
 for (const name of chosen.length > 0 ? chosen : names) {
   console.error(`bench: ${name} …`);
   try {
-    const { run } = await import(name === "search" ? "./search/search.mjs" : `./${name}.mjs`);
+    const { run } = await import(["search", "metrics"].includes(name) ? `./${name}/${name}.mjs` : `./${name}.mjs`);
     const result = await run(setting);
     document.benchmarks[name] = result;
     if (!flags.json) print(name, result);

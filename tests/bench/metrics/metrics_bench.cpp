@@ -1,4 +1,4 @@
-// Times the engine's metrics over made-up results, for metrics.mjs.
+// Times the engine's metrics over made-up results, for metrics.mjs beside the peers of peers.py.
 //
 //   metrics_bench FOLDER [ITEMS]
 //
