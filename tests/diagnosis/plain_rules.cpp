@@ -370,14 +370,16 @@ Strings ids_missing(const Json& file, const Json& other) {
 
 Json delta(const Json& b, const Json& a, int places) {
   if (a.is_null() || b.is_null()) return nullptr;
-  return decimals(b.get<double>() - a.get<double>(), places);
+  return decimals(nine(b.get<double>() - a.get<double>()), places);
 }
 
 }  // namespace
 
 Json comparison(const Json& whole_a, const Json& whole_b, double tolerance, double tolerance_ms) {
   const Json file_a = only_shared(whole_a, whole_b), file_b = only_shared(whole_b, whole_a);
-  const Json a = report(file_a), b = report(file_b);
+  Json a = report(file_a), b = report(file_b);
+  a.erase("results");
+  b.erase("results");
   Json out;
   out["pipeline_a_report"] = a;
   out["pipeline_b_report"] = b;
