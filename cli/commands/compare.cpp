@@ -76,7 +76,7 @@ ExitCode run(Context& context, const Options& options) {
     return report(compared.error(), files);
   }
   const std::string markdown = report::comparison_markdown(*compared);
-  const auto document = [&](json::Writer& writer) { comparison::write_comparison(writer, *compared, a.document->passed(), b.document->passed()); };
+  const auto document = [&](json::Writer& writer) { comparison::write_comparison(writer, *compared); };
 
   if (!options.out.empty()) {
     const auto written = write_atomically(options.out, [&](const json::Sink& sink) {

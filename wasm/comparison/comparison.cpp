@@ -32,8 +32,12 @@ std::optional<double> difference(const std::optional<double>& b, const std::opti
   return a && b ? std::optional(difference(*b, *a)) : std::nullopt;
 }
 
-std::optional<double> rounded_if(const std::optional<double>& value, int decimals) {
-  return value ? std::optional(rounded(*value, decimals)) : std::nullopt;
+/// A delta of means as it is written: at nine decimals first, so that where it lies on a tie the order of summation does not
+/// show in the last digit.
+double written(double delta, int decimals) { return rounded(at_nine(delta), decimals); }
+
+std::optional<double> written(const std::optional<double>& delta, int decimals) {
+  return delta ? std::optional(written(*delta, decimals)) : std::nullopt;
 }
 
 /// Unrounded deltas of two reports.
@@ -53,13 +57,13 @@ MetricDeltas deltas(const EvaluationReport& a, const EvaluationReport& b) {
 
 MetricDeltas rounded_deltas(const MetricDeltas& d) {
   constexpr int share = 4, ms = 2;
-  return {rounded(d.precision_at_k, share),
-          rounded(d.recall_at_k, share),
-          rounded(d.mrr, share),
-          rounded_if(d.answer_correctness, share),
-          rounded_if(d.groundedness, share),
-          rounded(d.mean_retrieval_ms, ms),
-          rounded(d.p95_retrieval_ms, ms)};
+  return {written(d.precision_at_k, share),
+          written(d.recall_at_k, share),
+          written(d.mrr, share),
+          written(d.answer_correctness, share),
+          written(d.groundedness, share),
+          written(d.mean_retrieval_ms, ms),
+          written(d.p95_retrieval_ms, ms)};
 }
 
 CategoryDeltas category_deltas(const CategoryCounts& a, const CategoryCounts& b) {
@@ -86,10 +90,10 @@ std::vector<TypeDeltas> type_deltas(const EvaluationReport& a, const EvaluationR
     const TypeMetrics in_a = of(a, type), in_b = of(b, type);
     TypeDeltas delta;
     delta.query_type = type;
-    delta.recall_at_k = rounded(difference(in_b.mean_recall_at_k, in_a.mean_recall_at_k), 4);
-    delta.mrr = rounded(difference(in_b.mrr, in_a.mrr), 4);
-    delta.answer_correctness = rounded_if(difference(in_b.answer_correctness_rate, in_a.answer_correctness_rate), 4);
-    delta.groundedness = rounded_if(difference(in_b.groundedness_rate, in_a.groundedness_rate), 4);
+    delta.recall_at_k = written(difference(in_b.mean_recall_at_k, in_a.mean_recall_at_k), 4);
+    delta.mrr = written(difference(in_b.mrr, in_a.mrr), 4);
+    delta.answer_correctness = written(difference(in_b.answer_correctness_rate, in_a.answer_correctness_rate), 4);
+    delta.groundedness = written(difference(in_b.groundedness_rate, in_a.groundedness_rate), 4);
     delta.failure_deltas = category_deltas(in_a.diagnosis_counts, in_b.diagnosis_counts);
     for (const Category category : categories) {
       if (category != Category::pass) delta.total_failure_delta += delta.failure_deltas[diagnosis::index(category)];
@@ -232,7 +236,6 @@ class Comparing {
     std::sort(out_.only_in_b.begin(), out_.only_in_b.end());
     const bool differ = !out_.only_in_a.empty() || !out_.only_in_b.empty();
     for (Side* side : {&out_.a, &out_.b}) {
-      side->restricted = differ;
       side->report = differ ? side->document->evaluation->report(side->selection) : side->document->report;
     }
     return {};

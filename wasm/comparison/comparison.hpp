@@ -114,7 +114,6 @@ struct Side {
   std::string name;                     ///< as winners are called
   diagnosis::EvaluationReport report;   ///< over the shared ids
   std::vector<std::uint32_t> selection; ///< of the document's evaluation, rising
-  bool restricted = false;              ///< not all ids are shared
 };
 
 struct Comparison {
@@ -146,8 +145,8 @@ Outcome outcome(const QueryOutcome& query) noexcept;
 /// Writes the report's fields, the two EvaluationReports apart, into an object that is open.
 void write_fields(json::Writer& writer, const Comparison& comparison);
 
-/// The ComparisonReport as a document (`kind` "comparison"). `passed_a` and `passed_b` as in diagnosis::ReadOptions.
-void write_comparison(json::Writer& writer, const Comparison& comparison, const std::function<void(std::size_t)>& passed_a = {},
-                      const std::function<void(std::size_t)>& passed_b = {});
+/// The ComparisonReport as a document (`kind` "comparison"). The embedded reports are over the shared ids and come without
+/// `results`: a hundred thousand of them are in the sides' own documents already.
+void write_comparison(json::Writer& writer, const Comparison& comparison);
 
 }  // namespace polygraph::comparison

@@ -35,15 +35,14 @@ void write_values(Writer& writer, const QueryOutcome& query) {
 
 std::string transition(Category from, Category to) { return std::string(name(from)) + " -> " + std::string(name(to)); }
 
-void write_side(Writer& writer, const Side& side, const std::function<void(std::size_t)>& passed) {
+/// The embedded report, without the results: they stand in the sides' own documents, and here as outcomes.
+void write_side(Writer& writer, const Side& side) {
   writer.begin_object();
-  if (!side.restricted) {
-    diagnosis::write_report_fields(writer, *side.document, passed);
+  if (side.document->stored) {
+    diagnosis::write_fields(writer, *side.document->stored);
   } else {
     diagnosis::write_fields(writer, side.report);
     for (const auto& [name, value] : side.document->others) writer.key(name).raw(value);
-    writer.key("results");
-    side.document->evaluation->write_results(writer, side.selection, passed);
   }
   writer.end_object();
 }
@@ -183,16 +182,15 @@ void write_fields(Writer& writer, const Comparison& comparison) {
   write_texts(writer, comparison.warnings);
 }
 
-void write_comparison(Writer& writer, const Comparison& comparison, const std::function<void(std::size_t)>& passed_a,
-                      const std::function<void(std::size_t)>& passed_b) {
+void write_comparison(Writer& writer, const Comparison& comparison) {
   writer.begin_object();
   writer.field("kind", "comparison");
   writer.key("schema").count(schema_version);
   write_fields(writer, comparison);
   writer.key("pipeline_a_report");
-  write_side(writer, comparison.a, passed_a);
+  write_side(writer, comparison.a);
   writer.key("pipeline_b_report");
-  write_side(writer, comparison.b, passed_b);
+  write_side(writer, comparison.b);
   writer.end_object();
 }
 

@@ -428,9 +428,9 @@ Result<StoredReport> read_report(Cursor& at) {
   });
   if (at.failed()) return tl::unexpected(at.error());
   report.retrieval.scored_queries = scored.value_or(report.completed_queries);
-  for (const auto& [type, per_type] : by_type) {
-    const auto known = std::find_if(report.by_type.begin(), report.by_type.end(), [&](const TypeMetrics& one) { return one.query_type == type; });
-    if (known != report.by_type.end() && known->diagnosis_counts == CategoryCounts{}) known->diagnosis_counts = per_type;
+  for (const auto& entry : by_type) {
+    const auto known = std::find_if(report.by_type.begin(), report.by_type.end(), [&](const TypeMetrics& one) { return one.query_type == entry.first; });
+    if (known != report.by_type.end() && known->diagnosis_counts == CategoryCounts{}) known->diagnosis_counts = entry.second;
   }
   std::stable_sort(report.by_type.begin(), report.by_type.end(),
                    [](const TypeMetrics& a, const TypeMetrics& b) { return type_before(a.query_type, b.query_type); });

@@ -11,6 +11,13 @@
 namespace polygraph::json {
 namespace {
 
+/// Bytes that a string's plain run ends at: quote, backslash, control characters, and all beyond ASCII.
+constexpr std::array<bool, 256> special = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i < 0x20 || i >= 0x80 || i == '"' || i == '\\';
+  return out;
+}();
+
 bool digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 int hexadecimal(char c) noexcept {
@@ -174,14 +181,19 @@ bool Cursor::next(char close, bool first) {
   return true;
 }
 
-std::string Cursor::member() {
+std::string_view Cursor::member(std::string& decoded) {
   if (kind() != Kind::string) {
     wrong("a field's name");
     return {};
   }
-  std::string key = string();
+  std::string_view key;
+  bool escaped = false;
+  if (!scan_string(key, escaped)) return {};
+  if (escaped) {
+    decoded = unescaped(key);
+    key = decoded;
+  }
   blanks();
-  if (failed()) return {};
   if (at_ >= text_.size() || text_[at_] != ':') {
     fail(at_ >= text_.size() ? "is cut off" : "is not JSON: expected \":\" after a field's name");
     return {};
@@ -194,8 +206,12 @@ bool Cursor::scan_string(std::string_view& body, bool& escaped) {
   const std::size_t start = ++at_;
   bool ascii = true;
   escaped = false;
-  while (at_ < text_.size()) {
-    const char c = text_[at_];
+  const char* const bytes = text_.data();
+  const std::size_t size = text_.size();
+  while (true) {
+    while (at_ < size && !special[static_cast<unsigned char>(bytes[at_])]) ++at_;
+    if (at_ >= size) break;
+    const char c = bytes[at_];
     if (c == '"') {
       body = text_.substr(start, at_ - start);
       if (!ascii) {

@@ -47,13 +47,12 @@ class Cursor {
   void object(Field&& field) {
     if (!open(Kind::object)) return;
     for (bool first = true; next('}', first); first = false) {
-      std::string key = member();
+      std::string decoded;
+      const std::string_view key = member(decoded);
       if (failed()) return;
-      path_.push_back({std::move(key), 0});
-      // The call gets a copy of the view only: the path may grow beneath it.
-      const std::string name = path_.back().key;
-      field(std::string_view(name));
-      if (failed()) return;
+      path_.push_back({key, 0});
+      field(key);
+      if (failed()) return keep_path();
       path_.pop_back();
     }
     --depth_;
@@ -66,7 +65,7 @@ class Cursor {
     path_.push_back({{}, 0});
     for (bool first = true; next(']', first); first = false) {
       item(path_.back().index);
-      if (failed()) return;
+      if (failed()) return keep_path();
       ++path_.back().index;
     }
     if (failed()) return;
@@ -95,14 +94,17 @@ class Cursor {
 
  private:
   struct Level {
-    std::string key;        ///< empty in an array
+    std::string_view key;   ///< within the text, or in object()'s own; empty in an array
     std::size_t index = 0;
   };
 
   void blanks() noexcept;
   bool open(Kind kind);
   bool next(char close, bool first);
-  std::string member();
+  /// The name of the next member: within the text, or in `decoded` where it is written with escapes.
+  std::string_view member(std::string& decoded);
+  /// After a failure nobody asks for the path again, and names that were decoded go.
+  void keep_path() noexcept { path_.clear(); }
   void skip_value();
   void skip_number();
   void skip_word(std::string_view word);

@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 16;
 
+/// Bytes that stand in a string as they are.
+constexpr std::array<bool, 256> plain = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i >= 0x20 && i != '"' && i != '\\';
+  return out;
+}();
+
 bool blank(char c) noexcept { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 /// Where the string that opens at `at` ends, behind its closing quote.
@@ -85,7 +92,7 @@ void Writer::quoted(std::string_view text) {
   std::size_t start = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    if (plain[c]) continue;
     buffer_.append(text.substr(start, i - start));
     start = i + 1;
     switch (c) {

@@ -205,7 +205,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
   evaluated.relevant_chunk_ids = gold.relevant_chunk_ids;
   evaluated.relevant_pages = gold.relevant_pages;
   pages_ = pages_ || !gold.relevant_pages.empty();
-  metrics::Judgements judged;
+  std::optional<metrics::Judgements> judged;
   if (judgement != "null" && !judgement.empty()) {
     auto read = judges::judgement_from_json(judgement);
     if (!read) return tl::unexpected(read.error());
@@ -219,7 +219,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
     if (!read) return tl::unexpected(read.error());
     run = std::move(*read);
   }
-  ItemMeasures measures = metrics_.measure(evaluated, run ? &*run : nullptr, judged);
+  ItemMeasures measures = metrics_.measure(evaluated, run ? &*run : nullptr, judged ? &*judged : nullptr);
   ++run_.done;
   if (repeat > 1 && !run_.ids.empty() && run_.ids.back() == result->query_id) {
     repeats_.back().push_back(std::move(measures));

@@ -1,6 +1,6 @@
 #include "wasm/report/layout.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include "wasm/diagnosis/ranking.hpp"
 #include "wasm/json/writer.hpp"
