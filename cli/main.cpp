@@ -54,7 +54,7 @@ int run(int argc, char** argv) {
       "Example:\n  polygraph ask \"How do I limit a container's memory?\"\n\n"
       "Exit status: 0 done, 1 a check failed, 2 wrong use, 3 input can't be read, 4 quota spent, 5 model or network failure,\n"
       "130 interrupted.");
-  for (const auto add : {add_ask, add_search, add_index, add_replay, add_record, add_models, add_config, add_calibrate, add_serve, add_usage}) add(program, context);
+  for (const auto add : {add_ask, add_search, add_index, add_replay, add_record, add_models, add_config, add_calibrate, add_serve, add_usage, add_cache}) add(program, context);
 
   try {
     program.parse(argc, argv);

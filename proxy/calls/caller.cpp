@@ -198,21 +198,25 @@ struct Caller::State : std::enable_shared_from_this<Caller::State> {
 
   ModelLimits limits_of(const std::string& model) {
     const auto found = limits.find(model);
-    return found != limits.end() ? found->second : options.limits.value_or(no_limits);
+    ModelLimits of = found != limits.end() ? found->second : options.limits.value_or(no_limits);
+    of.requests_per_minute = std::min(of.requests_per_minute, options.most.requests_per_minute);
+    of.requests_per_day = std::min(of.requests_per_day, options.most.requests_per_day);
+    of.tokens_per_minute = std::min(of.tokens_per_minute, options.most.tokens_per_minute);
+    of.tokens_per_day = std::min(of.tokens_per_day, options.most.tokens_per_day);
+    return of;
   }
 
   /// Limits that the endpoint names hold from the next call on, in the next program too.
   void hear(const std::string& model, const ChatReply& reply) {
     if (!reply.rate_limits.limit_requests && !reply.rate_limits.limit_tokens) return;
-    const ModelLimits before = limits_of(model);
+    const auto known = limits.find(model);
     const ModelLimits now = with_named(options.limits.value_or(no_limits), reply.rate_limits);
     const auto same = [](const ModelLimits& a, const ModelLimits& b) {
       return a.requests_per_minute == b.requests_per_minute && a.requests_per_day == b.requests_per_day && a.tokens_per_minute == b.tokens_per_minute &&
              a.tokens_per_day == b.tokens_per_day;
     };
-    const bool known = limits.contains(model);
+    if (known != limits.end() && same(known->second, now)) return;
     limits[model] = now;
-    if (known && same(before, now)) return;
     store.post([key = limits_key(model), value = write_limits(now)](Store& of) {
       const auto kept = of.cache(key, value, wall_clock());
       return kept || kept.error().code != ErrorCode::io;
@@ -405,14 +409,14 @@ struct Caller::State : std::enable_shared_from_this<Caller::State> {
         return answer;
       }
       case Kind::malformed: {
-        if (reply.finish == "length") {
-          return failed(FailureKind::cut, fmt::format("{}: the reply was cut by the limit of {} tokens before it was complete", model, run.request.max_tokens));
-        }
         if (!run.how.repair) {
           ModelReply answer = reply_of(run, reply);
           complete(run, answer);
           answer.fault = end.fault;
           return answer;
+        }
+        if (reply.finish == "length") {
+          return failed(FailureKind::cut, fmt::format("{}: the reply was cut by the limit of {} tokens before it was complete", model, run.request.max_tokens));
         }
         return failed(FailureKind::malformed, fmt::format("{}: the reply can't be read, and neither can the second: {}", model, end.fault));
       }

@@ -90,6 +90,8 @@ struct CallerOptions {
   /// In front of a model's name in the ledger, where it must not be taken for another endpoint's.
   std::string ledger_prefix = {};
   std::optional<ModelLimits> limits = std::nullopt;  ///< nothing: none are known until the endpoint names them
+  /// What the user set: whatever the endpoint names, no more than this.
+  ModelLimits most = {1'000'000'000'000, 1'000'000'000'000, 1'000'000'000'000, 1'000'000'000'000};
   bool use_cache = true;
   bool wait = false;                 ///< wait for the next day
   unsigned concurrency = 4;

@@ -265,16 +265,19 @@ TEST_F(CallerTest, AnAccountWithoutMoneyIsNotWaitedFor) {
   EXPECT_EQ(calls(), 1U);
 }
 
-TEST_F(CallerTest, ItsOwnLedgerEndsADayBeforeTheEndpointDoes) {
-  auto given = options();
-  given.limits = ModelLimits{30, 2, 100'000, 100'000};
-  given.upstream.format = ApiFormat::openai;  // names requests of a minute, so the day's limit stays
+TEST_F(CallerTest, ALimitThatWasSetHoldsWhateverTheEndpointNames) {
+  auto given = options();  // the endpoint names 1,000 requests a day
+  given.most.requests_per_day = 2;
   open(std::move(given));
   server_.always(R"(text:{"score": 4})");
   EXPECT_TRUE(ask({}, request("1")));
   EXPECT_TRUE(ask({}, request("2")));
-  // the scripted endpoint names 1,000 requests: another tier, whose day is unknown
-  EXPECT_TRUE(ask({}, request("3")));
+  const auto spent = ask({}, request("3"));
+  ASSERT_FALSE(spent);
+  EXPECT_EQ(spent.error().kind, FailureKind::quota_spent);
+  EXPECT_THAT(spent.error().message, HasSubstr("requests per day spent; go on in "));
+  EXPECT_EQ(calls(), 2U);
+  EXPECT_TRUE(ask({}, request("2"))->cached) << "what is kept costs no quota";
 }
 
 TEST_F(CallerTest, ARequestThatNoMinuteHoldsIsTooLargeAndNotSent) {
