@@ -142,7 +142,7 @@ net::awaitable<CallEnd> ReservedCalls::call_with_retries(std::shared_ptr<Reserve
       co_return end;
     }
     if (const auto* denied = std::get_if<Denied>(&*reserved)) {
-      end.kind = Kind::denied;
+      end.kind = call->abandoned ? Kind::abandoned : Kind::denied;
       end.denied = *denied;
       end.until = denied->until;
       const Shortage shortage{call->model, denied->window, of_day(denied->window), denied->until, waits};

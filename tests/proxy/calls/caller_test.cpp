@@ -288,6 +288,7 @@ TEST_F(CallerTest, ARequestThatNoMinuteHoldsIsTooLargeAndNotSent) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, FailureKind::too_large);
   EXPECT_EQ(calls(), 0U);
+  open(options());
   EXPECT_EQ(failure({"too_large"}), FailureKind::too_large);
   EXPECT_EQ(calls(), 1U);
 }
