@@ -147,7 +147,7 @@ agent::EffectResult perform(const agent::Effect& effect, const Models::Available
   const auto start = SteadyClock::now();
   Performer performer{models.worker, models.why_missing, models.llm};
   std::visit(performer, effect.request);
-  performer.result.ms = milliseconds_since(start);
+  if (!performer.result.cached) performer.result.ms = milliseconds_since(start);  // a cached one keeps what it took
   return std::move(performer.result);
 }
 

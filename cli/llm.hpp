@@ -1,9 +1,11 @@
-// The language models of PROVIDER=openai-compatible: any endpoint that speaks OpenAI's chat API, with the user's own key.
+// The language models that complete the agent's tasks at the command line, with the user's own key: whichever endpoint
+// PROVIDER names.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "cli/provider.hpp"
 #include "cli/settings.hpp"
 #include "proxy/tasks/tasks.hpp"
 #include "wasm/agent/effect.hpp"
@@ -14,18 +16,17 @@ namespace polygraph::cli {
 
 class Llm {
  public:
-  /// Fails with `invalid_argument` and the variable as its field: no key where the endpoint asks for one, no model, a URL
-  /// that is none; with `not_found` or `io` for a key's file. `index` must outlive the object.
-  static Result<std::unique_ptr<Llm>> create(const Settings& settings, const index::Index& index);
+  /// Fails as provider_of and make_caller do, and for a model that is not named. `index` must outlive the object.
+  static Result<std::unique_ptr<Llm>> create(const Settings& settings, const index::Index& index, const CallerChoices& choices = {});
   ~Llm();
   Llm(const Llm&) = delete;
   Llm& operator=(const Llm&) = delete;
 
-  /// Waits for the reply. `quota_spent` says when to go on. A connection or server that failed is asked again, twice; a
-  /// key or model that is refused is not.
+  /// Waits for the reply, within the limits and through the cache. `quota_spent` says when to go on.
   agent::EffectResult complete(const agent::CompleteRequest& request);
 
   const std::string& url() const noexcept;
+  const std::string& provider() const noexcept;
   const proxy::TaskModels& models() const noexcept;
 
  private:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 
@@ -100,15 +101,28 @@ std::filesystem::path Settings::home() const {
   return std::filesystem::temp_directory_path() / "polygraph";
 }
 
+std::span<const std::string_view> llm_providers() noexcept {
+  static constexpr std::array<std::string_view, 6> names = {"groq", "openai", "openai-compatible", "anthropic", "gemini", "ollama"};
+  return names;
+}
+
+bool is_llm_provider(std::string_view name) noexcept {
+  const auto names = llm_providers();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Result<agent::Config> Settings::agent_config(const std::string& preset) const {
   auto config = agent::preset(preset);
   if (!config) return config;
   for (const std::string_view name : agent::option_names()) {
     const SettingValue setting = get(std::string(name));
     if (setting.source == "default") continue;
-    if (auto done = agent::set(*config, name, setting.value); !done) {
+    // To the agent all who complete its tasks over a network with the user's key are one; which, provider.hpp knows.
+    const bool endpoint = name == "PROVIDER" && is_llm_provider(setting.value);
+    if (auto done = agent::set(*config, name, endpoint ? "openai-compatible" : setting.value); !done) {
       Error error = done.error();
       error.field = fmt::format("{} ({})", name, setting.source);
+      if (name == "PROVIDER") error.message += fmt::format("; at the command line also {}", fmt::join(llm_providers(), ", "));
       return tl::unexpected(error);
     }
   }
@@ -122,14 +136,28 @@ const std::vector<KnownSetting>& known_settings() {
       {"POLYGRAPH_WORKER", "the model worker's script", "dist/model-worker.mjs beside the program's checkout"},
       {"POLYGRAPH_NODE", "the Node.js program that runs the model worker", "node"},
       {"POLYGRAPH_THREADS", "threads of the model worker", "the number of cores"},
-      {.name = "OPENAI_BASE_URL", .meaning = "endpoint of PROVIDER=openai-compatible", .fallback = "https://api.openai.com/v1, or Groq's where only its key is set", .option = true},
+      {"POLYGRAPH_STORE", "Redis for limits, cache and ledger of several machines, redis://HOST:PORT/DB", "SQLite in POLYGRAPH_DIR"},
+      {.name = "OPENAI_BASE_URL", .meaning = "endpoint of PROVIDER=openai-compatible and openai", .fallback = "https://api.openai.com/v1, or Groq's where only its key is set", .option = true},
       {.name = "OPENAI_API_KEY", .meaning = "its key; not asked for on this machine", .fallback = "(not set)", .secret = true},
       {"OPENAI_API_KEY_FILE", "a file that holds it", "(not set)"},
       {.name = "GROQ_API_KEY", .meaning = "key of Groq's endpoint, and of the proxy", .fallback = "(not set)", .secret = true},
       {"GROQ_API_KEY_FILE", "a file that holds it", "(not set)"},
+      {.name = "GROQ_BASE_URL", .meaning = "endpoint of PROVIDER=groq", .fallback = "https://api.groq.com/openai/v1", .option = true},
+      {.name = "ANTHROPIC_API_KEY", .meaning = "key of PROVIDER=anthropic", .fallback = "(not set)", .secret = true},
+      {"ANTHROPIC_API_KEY_FILE", "a file that holds it", "(not set)"},
+      {.name = "ANTHROPIC_BASE_URL", .meaning = "its endpoint", .fallback = "https://api.anthropic.com", .option = true},
+      {.name = "GEMINI_API_KEY", .meaning = "key of PROVIDER=gemini", .fallback = "(not set)", .secret = true},
+      {"GEMINI_API_KEY_FILE", "a file that holds it", "(not set)"},
+      {.name = "GEMINI_BASE_URL", .meaning = "its endpoint", .fallback = "https://generativelanguage.googleapis.com/v1beta", .option = true},
+      {.name = "OLLAMA_HOST", .meaning = "endpoint of PROVIDER=ollama", .fallback = "http://127.0.0.1:11434", .option = true},
       {.name = "GENERATOR_MODEL", .meaning = "writes answers", .fallback = "openai/gpt-oss-120b at Groq", .option = true},
       {.name = "GRADER_MODEL", .meaning = "grades passages", .fallback = "openai/gpt-oss-20b at Groq, GENERATOR_MODEL elsewhere", .option = true},
       {.name = "REWRITER_MODEL", .meaning = "rewrites queries", .fallback = "openai/gpt-oss-20b at Groq, GENERATOR_MODEL elsewhere", .option = true},
+      {.name = "JUDGE_MODEL", .meaning = "judges answers", .fallback = "qwen/qwen3.8-27b at Groq", .option = true},
+      {.name = "REQUESTS_PER_MINUTE", .meaning = "a model's limit", .fallback = "30 at Groq, elsewhere what the endpoint says", .option = true},
+      {.name = "REQUESTS_PER_DAY", .meaning = "a model's limit", .fallback = "1000 at Groq, elsewhere what the endpoint says", .option = true},
+      {.name = "TOKENS_PER_MINUTE", .meaning = "a model's limit", .fallback = "8000 at Groq, elsewhere what the endpoint says", .option = true},
+      {.name = "TOKENS_PER_DAY", .meaning = "a model's limit", .fallback = "200000 at Groq, elsewhere what the endpoint says", .option = true},
   };
   return settings;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ class Settings {
  private:
   std::map<std::string, std::string, std::less<>> options_, environment_, file_;
 };
+
+/// Values of PROVIDER that name an endpoint asked with the user's own key.
+std::span<const std::string_view> llm_providers() noexcept;
+bool is_llm_provider(std::string_view name) noexcept;
 
 /// A setting that `config` lists beside the agent's.
 struct KnownSetting {

@@ -16,7 +16,8 @@ namespace polygraph::cli {
 namespace {
 
 struct Options {
-  std::string index, preset = "tuned", question;
+  std::string index, preset = "tuned", question, provider;
+  CallerChoices calls;
   std::vector<std::string> set;
   bool json = false, with_text = false;
 };
@@ -75,6 +76,9 @@ void write_answer(const agent::Run& run) {
 }
 
 ExitCode run(Context& context, const Options& options) {
+  if (!options.provider.empty()) {
+    if (auto done = context.settings.set("PROVIDER=" + options.provider); !done) return report(done.error());
+  }
   for (const auto& assignment : options.set) {
     if (auto done = context.settings.set(assignment); !done) return report(done.error());
   }
@@ -87,7 +91,7 @@ ExitCode run(Context& context, const Options& options) {
 
   std::unique_ptr<Llm> llm;
   if (config->provider == agent::Provider::openai_compatible) {
-    auto created = Llm::create(context.settings, index);
+    auto created = Llm::create(context.settings, index, options.calls);
     if (!created) return report(created.error());
     llm = std::move(*created);
   }
@@ -148,6 +152,10 @@ void add_ask(CLI::App& program, Context& context) {
   auto* command = program.add_subcommand("ask", "Answer a question with citations, or refuse");
   auto* question = command->add_option("QUESTION", options->question, "The question; without it, or with -, one per line is read from stdin");
   command->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");
+  command->add_option("--provider", options->provider, "Who completes its tasks: extractive, groq, openai, openai-compatible, anthropic, gemini or ollama")->type_name("P");
+  command->add_option("--store", options->calls.store, "Limits, cache and ledger in this Redis (default: POLYGRAPH_STORE, else SQLite)")->type_name("URL");
+  command->add_flag("!--no-cache", options->calls.use_cache, "Ask anew where an answer is kept");
+  command->add_flag("--wait", options->calls.wait, "Wait for the next day where a day's quota is spent");
   command->add_option("--config", options->preset, "baseline, hybrid, hybrid_rerank, full or tuned")->capture_default_str();
   command->add_option("--set", options->set, "NAME=VALUE, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   auto* json = command->add_flag("--json", options->json, "Print the trace, one line per question");
@@ -155,7 +163,7 @@ void add_ask(CLI::App& program, Context& context) {
   command->footer(
       "Examples:\n  polygraph ask \"How do I limit a container's memory?\"\n"
       "  polygraph ask --json \"What is a dangling image?\" > trace.json\n  polygraph ask --set TOP_K=6 --json < questions.txt\n"
-      "  GROQ_API_KEY_FILE=~/groq.key polygraph ask --set PROVIDER=openai-compatible \"How do I remove unused data?\"\n"
+      "  GROQ_API_KEY_FILE=~/groq.key polygraph ask --provider groq \"How do I remove unused data?\"\n"
       "  polygraph ask --set PROVIDER=openai-compatible --set OPENAI_BASE_URL=http://127.0.0.1:11434/v1 --set GENERATOR_MODEL=gemma3 \"…\"");
   command->callback([&context, options, question] {
     if (question->count() > 0 && options->question.find_first_not_of(" \t\r\n") == std::string::npos) {

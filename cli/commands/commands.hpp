@@ -15,6 +15,7 @@ struct Context {
 };
 
 void add_ask(CLI::App& program, Context& context);
+void add_cache(CLI::App& program, Context& context);
 void add_calibrate(CLI::App& program, Context& context);
 void add_compare(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);

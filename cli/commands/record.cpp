@@ -25,6 +25,7 @@ struct Options {
   std::string provider, examples, index, out, preset = "tuned";
   std::vector<std::string> set;
   bool check = false, json = false;
+  CallerChoices calls;
 };
 
 /// The questions of all groups, in order, each once.
@@ -138,7 +139,7 @@ ExitCode run(Context& context, const Options& options) {
 
   std::unique_ptr<Llm> llm;
   if (config->provider == agent::Provider::openai_compatible) {
-    auto created = Llm::create(context.settings, index);
+    auto created = Llm::create(context.settings, index, options.calls);
     if (!created) return report(created.error());
     llm = std::move(*created);
   }
@@ -157,7 +158,7 @@ ExitCode run(Context& context, const Options& options) {
   }
   available.llm = llm.get();
   const auto named = models_of(llm.get());
-  const auto provider = agent::get(*config, "PROVIDER").value_or("");
+  const auto provider = llm ? llm->provider() : agent::get(*config, "PROVIDER").value_or("");
 
   std::error_code error;
   fs::create_directories(folder, error);
@@ -205,7 +206,10 @@ ExitCode run(Context& context, const Options& options) {
 void add_record(CLI::App& program, Context& context) {
   auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("record", "Record a run of every example question, to be played when nothing can be asked live");
-  command->add_option("--provider", options->provider, "extractive or openai-compatible (default: the setting PROVIDER)")->type_name("P");
+  command->add_option("--provider", options->provider, "extractive, groq, openai, openai-compatible, anthropic, gemini or ollama (default: the setting PROVIDER)")->type_name("P");
+  command->add_option("--store", options->calls.store, "Limits, cache and ledger in this Redis (default: POLYGRAPH_STORE, else SQLite)")->type_name("URL");
+  command->add_flag("!--no-cache", options->calls.use_cache, "Ask anew where an answer is kept");
+  command->add_flag("--wait", options->calls.wait, "Wait for the next day where a day's quota is spent");
   command->add_option("--examples", options->examples, "The example questions (default: assets/page/examples.json)")->type_name("FILE");
   command->add_option("--index", options->index, "Index file (default: the one that set-up built)")->type_name("FILE");
   command->add_option("--out", options->out, "Folder of the recordings (default: assets/recordings)")->type_name("DIR");
@@ -214,7 +218,7 @@ void add_record(CLI::App& program, Context& context) {
   command->add_flag("--check", options->check, "Run nothing: name recordings that are missing or of another index, and exit with 1 if there are any");
   command->add_flag("--json", options->json, "One JSON object per recording, or the findings of --check");
   command->footer(
-      "Examples:\n  polygraph record\n  GROQ_API_KEY_FILE=~/groq.key polygraph record --provider openai-compatible\n"
+      "Examples:\n  polygraph record\n  GROQ_API_KEY_FILE=~/groq.key polygraph record --provider groq\n"
       "  polygraph record --check --index docs.polygraph");
   command->callback([&context, options] { context.status = run(context, *options); });
 }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -17,7 +15,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
-#include "proxy/service/fair_queue.hpp"
+#include "proxy/calls/fair_queue.hpp"
+#include "proxy/calls/on_store.hpp"
+#include "proxy/calls/reserved_calls.hpp"
 #include "wasm/agent/agent.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/text/digest.hpp"
@@ -29,8 +29,6 @@ namespace net = boost::asio;
 using Json = nlohmann::json;
 using Steady = std::chrono::steady_clock;
 
-constexpr int most_calls = 3;  ///< of one reservation after the other: the first and two retries
-constexpr Millis first_backoff = 250;
 /// How long a failed upstream counts as down: long enough for a page to go on by itself, short enough to come back.
 constexpr Millis down_for = 15'000;
 /// What a call needs at least to be worth its charge.
@@ -104,11 +102,10 @@ std::optional<std::string> fault(agent::Task task, const std::string& text) {
 }  // namespace
 
 /// A task under way, with everybody who waits for it.
-struct Completions::Flight {
+struct Completions::Flight : ReservedCall {
   std::string key;
   TaskRequest request;
   TaskCall call;
-  Steady::time_point deadline;
   Steady::time_point last_start;       ///< a call begun later has no fair chance: it would only be charged
   struct Waiting {
     std::uint64_t ticket = 0;
@@ -117,52 +114,32 @@ struct Completions::Flight {
   };
   std::vector<Waiting> waiting;
   std::string text;                    ///< streamed so far
-  bool abandoned = false;              ///< everybody left
-  std::function<void()> interrupt;     ///< ends what is being waited for
 };
 
 struct Completions::Implementation {
   explicit Implementation(Completions& of)
-      : owner(of), queue(of.settings_.upstream_concurrency, of.settings_.upstream_queue), random(std::random_device{}()) {}
+      : owner(of), queue(of.settings_.upstream_concurrency, of.settings_.upstream_queue), calls(of.executor_, of.client_, of.store_, policy()) {}
 
   Completions& owner;
   FairQueue queue;
+  ReservedCalls calls;
   std::map<std::string, std::shared_ptr<Flight>> flights;
   std::unordered_map<std::uint64_t, std::weak_ptr<Flight>> of_ticket;  ///< of everybody who waits
-  std::mt19937 random;
   std::uint64_t last_ticket = 0;
 
+  CallPolicy policy() {
+    CallPolicy policy;
+    policy.heard = [this](const std::string& model, const ChatReply& reply) {
+      count(model, reply);
+      if (reply.outcome != Outcome::unavailable && reply.outcome != Outcome::timed_out) owner.down_until_ = 0;
+    };
+    return policy;
+  }
+
   // --- waiting ------------------------------------------------------------------------------------------------------
-  //
-  // GCC 12 destroys some temporaries of an expression with co_await or co_return twice: what these are given is named
-  // first, throughout.
 
   template <class Value>
-  using StoreJob = std::function<Result<Value>(Store&)>;
-
-  /// What `job` gives, on the store's thread.
-  template <class Value>
-  net::awaitable<Result<Value>> on_store(const StoreJob<Value>& job) {
-    return net::async_initiate<const net::use_awaitable_t<>&, void(Result<Value>)>(
-        [this, job](auto handler) {
-          auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-          owner.store_.post([executor = owner.executor_, shared, job](Store& store) {
-            Result<Value> result = job(store);
-            const bool worked = result.has_value() || result.error().code != ErrorCode::io;
-            net::post(executor, [shared, result = std::move(result)]() mutable { (*shared)(std::move(result)); });
-            return worked;
-          });
-        },
-        net::use_awaitable);
-  }
-
-  /// `job` on the store's thread, after what was posted before.
-  void later(StoreJob<std::monostate> job) {
-    owner.store_.post([job = std::move(job)](Store& store) {
-      const auto result = job(store);
-      return result.has_value() || result.error().code != ErrorCode::io;
-    });
-  }
+  using StoreJob = ReservedCalls::StoreJob<Value>;
 
   enum class Admission : std::uint8_t { admitted, full, late };
 
@@ -201,54 +178,13 @@ struct Completions::Implementation {
         net::use_awaitable);
   }
 
-  net::awaitable<ChatReply> chat(const std::shared_ptr<Flight>& flight) {
-    return net::async_initiate<const net::use_awaitable_t<>&, void(ChatReply)>(
-        [this, flight](auto handler) {
-          auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-          ChatCall call;
-          call.body = flight->call.body;
-          call.stream = flight->request.stream;
-          call.deadline = flight->deadline;
-          if (call.stream) {
-            call.on_delta = [this, weak = std::weak_ptr(flight)](std::string_view delta) {
-              if (const auto alive = weak.lock()) spread(*alive, delta);
-            };
-          }
-          auto handle = owner.client_->call(std::move(call), [shared, flight](ChatReply reply) {
-            flight->interrupt = nullptr;
-            (*shared)(std::move(reply));
-          });
-          flight->interrupt = [handle] { handle->cancel(); };
-        },
-        net::use_awaitable);
-  }
-
-  net::awaitable<void> sleep(const std::shared_ptr<Flight>& flight, Millis ms) {
-    auto timer = std::make_shared<net::steady_timer>(owner.executor_, std::chrono::milliseconds(ms));
-    flight->interrupt = [timer] { timer->cancel(); };
-    co_await timer->async_wait(net::as_tuple(net::use_awaitable));
-    flight->interrupt = nullptr;
-  }
-
-  static Millis left(const Flight& flight) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(flight.deadline - Steady::now()).count();
-  }
-
-  /// Between half of `ms` and all of it, so that those who failed together don't come back together.
-  Millis jittered(Millis ms) { return std::uniform_int_distribution<Millis>(ms / 2, ms)(random); }
-
   // --- one task -----------------------------------------------------------------------------------------------------
 
-  using Reserved = std::variant<ReservationId, Denied>;
   /// What the store knows of a task: its answer, or a reservation where one was asked for.
   struct Found {
     std::optional<std::string> cached;
     std::optional<Reserved> reserved;
   };
-
-  StoreJob<Reserved> reservation(const std::string& model, std::uint64_t most) const {
-    return [model, most, limits = owner.settings_.limits](Store& store) { return store.reserve(model, most, limits, wall_clock()); };
-  }
 
   /// Whether some minute could hold the call, and there is somebody to call.
   bool may_call(std::uint64_t most) const {
@@ -262,10 +198,10 @@ struct Completions::Implementation {
       outcome = ledger_broken();
       co_return outcome;
     }
-    const std::uint64_t most = flight->call.prompt_tokens + owner.settings_.max_tokens(flight->request.task.task);
+    const std::uint64_t most = flight->most;
     // Where a model is free, looking the answer up and reserving its call are one turn on the store's thread.
     bool slot = may_call(most) && queue.take();
-    const StoreJob<Found> look_up = [key = flight->key, reserve = slot ? reservation(flight->request.model, most) : nullptr](Store& store) {
+    const StoreJob<Found> look_up = [key = flight->key, reserve = slot ? ReservedCalls::reservation(*flight) : nullptr](Store& store) {
       Found found;
       const auto done = store.together([&]() -> Result<void> {
         auto cached = store.cached(key, wall_clock());
@@ -279,7 +215,7 @@ struct Completions::Implementation {
       });
       return done.map([&] { return std::move(found); });
     };
-    const Result<Found> found = co_await on_store(look_up);
+    const Result<Found> found = co_await on_store(owner.executor_, owner.store_, look_up);
     if (known(*flight, found, most, outcome)) {
       if (slot) queue.release();
       co_return outcome;
@@ -296,8 +232,9 @@ struct Completions::Implementation {
     }
     flight->interrupt = nullptr;
     std::optional<Reserved> first = found->reserved;
-    outcome = co_await call_until_sound(flight, most, first);
+    const CallEnd end = co_await calls.run(flight, first);
     queue.release();
+    outcome = outcome_of(*flight, end);
     co_return outcome;
   }
 
@@ -332,132 +269,46 @@ struct Completions::Implementation {
     return true;
   }
 
-  /// The call, and for a reply that can't be read one more that says what was wrong with it.
-  /// `reserved`: of the first call, where it was made already.
-  net::awaitable<TaskOutcome> call_until_sound(std::shared_ptr<Flight> flight, std::uint64_t most, std::optional<Reserved> reserved) {
-    TaskOutcome outcome;
-    std::optional<NotCompleted> first_fault;
-    for (bool repaired = false;; repaired = true) {
-      outcome = co_await call_with_retries(flight, most, std::exchange(reserved, std::nullopt));
-      const auto* done = std::get_if<Completed>(&outcome);
-      if (done == nullptr) {
-        // What went wrong is the reply, not that there was no quota to ask again.
-        if (first_fault) outcome = *first_fault;
-        co_return outcome;
-      }
-      const auto wrong = fault(flight->request.task.task, done->text);
-      if (!wrong) {
-        co_return outcome;
-      }
-      first_fault = NotCompleted{{502, "upstream_invalid", "the model's reply can't be used: " + *wrong}, std::nullopt, done->upstream_status};
-      if (repaired || !prepare_repair(*flight, *done, *wrong, most)) {
-        outcome = *first_fault;
-        co_return outcome;
-      }
-    }
-  }
-
   /// Makes the call that asks again; false where asking again makes no sense.
-  bool prepare_repair(Flight& flight, const Completed& done, const std::string& wrong, std::uint64_t& most) const {
-    const agent::Task task = flight.request.task.task;
-    if (task == agent::Task::generate || done.finish == "length" || flight.abandoned) return false;
-    agent::CompleteRequest again = flight.request.task;
+  bool prepare_repair(ReservedCall& call, const TaskRequest& request, const ChatReply& reply, const std::string& wrong) const {
+    const agent::Task task = request.task.task;
+    if (task == agent::Task::generate || reply.finish == "length") return false;
+    agent::CompleteRequest again = request.task;
     again.repair = wrong;
-    auto call = task_call(again, owner.index_, flight.request.model, owner.settings_.max_tokens(task), flight.request.stream, owner.dialect_);
-    if (!call) return false;
-    flight.call.body = std::move(call->body);
-    most = call->prompt_tokens + owner.settings_.max_tokens(task);
+    auto made = task_call(again, owner.index_, request.model, owner.settings_.max_tokens(task), request.stream, owner.dialect_);
+    if (!made) return false;
+    call.chat.body = std::move(made->body);
+    call.most = made->prompt_tokens + owner.settings_.max_tokens(task);
     return true;
   }
 
-  /// What is to be done after a call.
-  struct Next {
-    std::optional<TaskOutcome> outcome;  ///< the end
-    Millis wait = 0;                     ///< or another call after this
-  };
-
-  net::awaitable<TaskOutcome> call_with_retries(std::shared_ptr<Flight> flight, std::uint64_t most, std::optional<Reserved> made) {
-    const std::string model = flight->request.model;
-    TaskOutcome outcome;
-    Millis backoff = first_backoff;
-    for (int attempt = 1;; ++attempt) {
-      Result<Reserved> reserved = Reserved{};
-      if (made) {
-        reserved = *std::exchange(made, std::nullopt);
-      } else {
-        const StoreJob<Reserved> reserve = reservation(model, most);
-        reserved = co_await on_store(reserve);
-      }
-      if (!reserved) {
-        outcome = ledger_broken();
-        co_return outcome;
-      }
-      if (const auto* denied = std::get_if<Denied>(&*reserved)) {
-        outcome = busy("the " + std::string(name(denied->window)) + " for " + model + " are spent", denied->until);
-        co_return outcome;
-      }
-      const auto id = std::get<ReservationId>(*reserved);
-      ChatReply reply;
-      if (flight->abandoned) {
-        reply.outcome = Outcome::cancelled;
-      } else {
-        reply = co_await chat(flight);
-        count(model, reply);
-      }
-      StoreJob<std::monostate> settlement = settle(id, reply);
-      if (reply.outcome == Outcome::answered && reply.finish == "stop" && !fault(flight->request.task.task, reply.text)) {
-        settlement = settle_and_keep(std::move(settlement), flight->key, to_cache(completed(*flight, reply)));
-      }
-      // The reservation counts until then, and whoever asks this thread next comes after it: only where other servers are to
-      // find the answer does the caller wait.
-      if (owner.store_.shared()) {
-        (void)co_await on_store(settlement);
-      } else {
-        later(std::move(settlement));
-      }
-      const Millis now = wall_clock();
-      const Millis paused = pause_until(reply, now);
-      if (paused > now) {
-        later([model, paused](Store& store) { return done_or(store.pause(model, paused)); });
-      }
-      const Next next = after(*flight, reply, attempt, now, paused, backoff);
-      if (next.outcome) {
-        outcome = *next.outcome;
-        co_return outcome;
-      }
-      backoff *= 2;
-      co_await sleep(flight, next.wait);
+  TaskOutcome outcome_of(const Flight& flight, const CallEnd& end) {
+    const ChatReply& reply = end.reply;
+    const auto invalid = [&](std::string message) { return NotCompleted{{502, "upstream_invalid", std::move(message)}, std::nullopt, reply.status}; };
+    const auto down = [&](std::string message) {
+      const Millis until = wall_clock() + down_for;
+      owner.down_until_ = until;
+      return busy(std::move(message), until, reply.status);
+    };
+    switch (end.kind) {
+      case CallEnd::Kind::answered: return completed(flight, reply);
+      case CallEnd::Kind::malformed: return invalid("the model's reply can't be used: " + end.fault);
+      case CallEnd::Kind::denied:
+        return busy("the " + std::string(name(end.denied.window)) + " for " + flight.request.model + " are spent", end.denied.until);
+      case CallEnd::Kind::limited: return busy("the quota that the model's host grants is spent", end.until, reply.status);
+      case CallEnd::Kind::too_large:
+        return NotCompleted{{413, "context_too_large", "the model's host takes no request of this size: send fewer or shorter passages"}, std::nullopt, reply.status};
+      case CallEnd::Kind::refused: return invalid("the model's host refused the call: " + reply.why);
+      case CallEnd::Kind::invalid: return invalid("the model's host sent no usable answer: " + reply.why);
+      case CallEnd::Kind::timed_out: return down("the model did not answer in time");
+      case CallEnd::Kind::unreachable: return down("the model's host can't be reached");
+      case CallEnd::Kind::ledger: return ledger_broken();
+      case CallEnd::Kind::abandoned: break;
     }
+    return busy("nobody waits any more", std::nullopt, reply.status);
   }
 
   static NotCompleted ledger_broken() { return busy("the quota's ledger can't be read or written", wall_clock() + soon); }
-
-  static Result<std::monostate> done_or(const Result<void>& result) {
-    if (!result) return tl::unexpected(result.error());
-    return std::monostate{};
-  }
-
-  /// What a call is charged: its usage where that is sound, its reservation where nobody knows, nothing where it was
-  /// refused or never went out.
-  static StoreJob<std::monostate> settle(ReservationId id, const ChatReply& reply) {
-    if (reply.outcome == Outcome::answered && reply.tokens_in && reply.tokens_out) {
-      return [id, used = Tokens{*reply.tokens_in, *reply.tokens_out}](Store& store) { return done_or(store.settle(id, used)); };
-    }
-    const bool charged = reply.outcome == Outcome::answered || reply.outcome == Outcome::invalid || reply.outcome == Outcome::timed_out ||
-                         (reply.outcome == Outcome::cancelled && reply.sent);
-    if (charged) return [id](Store& store) { return done_or(store.settle_in_full(id)); };
-    return [id](Store& store) { return done_or(store.release(id)); };
-  }
-
-  /// Both in one commit.
-  static StoreJob<std::monostate> settle_and_keep(StoreJob<std::monostate> settlement, std::string key, std::string value) {
-    return [settlement = std::move(settlement), key = std::move(key), value = std::move(value)](Store& store) {
-      return done_or(store.together([&]() -> Result<void> {
-        if (auto settled = settlement(store); !settled) return tl::unexpected(settled.error());
-        return store.cache(key, value, wall_clock());
-      }));
-    };
-  }
 
   static Completed completed(const Flight& flight, const ChatReply& reply) {
     Completed done;
@@ -469,53 +320,6 @@ struct Completions::Implementation {
     done.finish = reply.finish;
     done.upstream_status = reply.status;
     return done;
-  }
-
-  static bool of_day(const ChatReply& reply) {
-    return reply.limit == UpstreamLimit::requests_day || reply.limit == UpstreamLimit::tokens_day;
-  }
-
-  /// Until when an answer says that nothing remains of the model; 0 where it says nothing of it.
-  static Millis pause_until(const ChatReply& reply, Millis now) {
-    constexpr Millis minute = 60'000;
-    const RateLimits& said = reply.rate_limits;
-    Millis until = 0;
-    const auto grow = [&](const std::optional<std::chrono::milliseconds>& span, Millis otherwise) {
-      until = std::max(until, now + (span ? static_cast<Millis>(span->count()) : otherwise));
-    };
-    if (said.remaining_requests && *said.remaining_requests == 0) grow(said.reset_requests, minute);
-    if (said.remaining_tokens && *said.remaining_tokens == 0) grow(said.reset_tokens, minute);
-    if (reply.outcome == Outcome::limited) grow(said.retry_after, of_day(reply) ? minute : first_backoff);
-    return until;
-  }
-
-  Next after(const Flight& flight, const ChatReply& reply, int attempt, Millis now, Millis paused, Millis backoff) {
-    if (flight.abandoned) return {busy("nobody waits any more", std::nullopt, reply.status)};
-    if (reply.outcome != Outcome::unavailable && reply.outcome != Outcome::timed_out) owner.down_until_ = 0;
-    const auto down = [&](std::string message) -> Next {
-      owner.down_until_ = now + down_for;
-      return {busy(std::move(message), now + down_for, reply.status)};
-    };
-    switch (reply.outcome) {
-      case Outcome::answered: return {completed(flight, reply)};
-      case Outcome::too_large:
-        return {NotCompleted{{413, "context_too_large", "the model's host takes no request of this size: send fewer or shorter passages"}, std::nullopt, reply.status}};
-      case Outcome::refused_us: return {NotCompleted{{502, "upstream_invalid", "the model's host refused the call: " + reply.why}, std::nullopt, reply.status}};
-      case Outcome::invalid: return {NotCompleted{{502, "upstream_invalid", "the model's host sent no usable answer: " + reply.why}, std::nullopt, reply.status}};
-      case Outcome::cancelled: return {busy("nobody waits any more", std::nullopt, reply.status)};
-      case Outcome::timed_out: return down("the model did not answer in time");
-      case Outcome::limited: {
-        const Millis wait = std::max<Millis>(paused - now, 0);
-        if (of_day(reply) || attempt == most_calls || wait + first_backoff > left(flight)) {
-          return {busy("the quota that the model's host grants is spent", std::max(paused, now + first_backoff), reply.status)};
-        }
-        return {std::nullopt, wait + jittered(first_backoff)};
-      }
-      case Outcome::unavailable: break;
-    }
-    const Millis asked = reply.rate_limits.retry_after ? static_cast<Millis>(reply.rate_limits.retry_after->count()) : 0;
-    if (attempt == most_calls || std::max(asked, backoff) > left(flight)) return down("the model's host can't be reached");
-    return {std::nullopt, std::max(asked, jittered(backoff))};
   }
 
   void count(const std::string& model, const ChatReply& reply) {
@@ -583,6 +387,27 @@ struct Completions::Implementation {
     flight->request = std::move(request);
     flight->call = std::move(*call);
     flight->deadline = Steady::now() + owner.settings_.upstream_deadline;
+    flight->model = flight->request.model;
+    flight->most = flight->call.prompt_tokens + owner.settings_.max_tokens(flight->request.task.task);
+    flight->limits = [this] { return owner.settings_.limits; };
+    flight->chat.body = flight->call.body;
+    flight->chat.stream = flight->request.stream;
+    const std::weak_ptr<Flight> weak = flight;
+    if (flight->chat.stream) {
+      flight->chat.on_delta = [this, weak](std::string_view delta) {
+        if (const auto alive = weak.lock()) spread(*alive, delta);
+      };
+    }
+    flight->fault = [task = flight->request.task.task](const ChatReply& reply) { return fault(task, reply.text); };
+    flight->repair = [this, weak](ReservedCall& reserved, const ChatReply& reply, const std::string& wrong) {
+      const auto alive = weak.lock();
+      return alive && prepare_repair(reserved, alive->request, reply, wrong);
+    };
+    flight->keep = [weak](const ChatReply& reply) -> std::optional<std::pair<std::string, std::string>> {
+      const auto alive = weak.lock();
+      if (!alive) return std::nullopt;
+      return std::pair(alive->key, to_cache(completed(*alive, reply)));
+    };
     flight->last_start = flight->deadline - std::min<std::chrono::milliseconds>(fair_chance, owner.settings_.upstream_deadline / 4);
     flight->waiting.push_back({ticket, std::move(listener), false});
     of_ticket[ticket] = flight;

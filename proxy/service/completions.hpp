@@ -16,9 +16,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "proxy/calls/store_thread.hpp"
 #include "proxy/http/head_scanner.hpp"
 #include "proxy/service/settings.hpp"
-#include "proxy/service/store_thread.hpp"
 #include "proxy/upstream/chat_client.hpp"
 #include "wasm/agent/effect.hpp"
 #include "wasm/index/reader.hpp"

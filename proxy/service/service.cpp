@@ -1,3 +1,5 @@
+#include "proxy/calls/store_thread.hpp"
+#include "proxy/http/log.hpp"
 #include "proxy/service/service.hpp"
 
 #include <algorithm>
@@ -22,7 +24,6 @@
 #include "proxy/http/router.hpp"
 #include "proxy/service/bodies.hpp"
 #include "proxy/service/completions.hpp"
-#include "proxy/service/store_thread.hpp"
 #include "proxy/tasks/prices.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/trace/trace.hpp"
@@ -97,7 +98,10 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
   void add_routes(const http::Parts& parts) override {
     executor_ = net::make_strand(parts.executor);
     log_ = &parts.log;
-    store_ = std::make_unique<StoreThread>(std::move(options_.store), parts.log);
+    store_ = std::make_unique<StoreThread>(std::move(options_.store), [&log = parts.log](bool works, std::string_view broken) {
+      if (works) log.event("info", "store", {{"message", "the store works again"}});
+      else log.event("error", "store", {{"message", "the store can't be read or written: nothing goes upstream until it can"}, {"why", broken}});
+    });
     std::shared_ptr<ChatClient> client;
     std::string why;
     if (has_key()) {

@@ -169,6 +169,33 @@ return value
 )");
 }
 
+std::string cache_size_script() {
+  return script(R"(
+return {call('HLEN', prefix .. 'cache'), tonumber(call('GET', prefix .. 'cache:bytes') or 0)}
+)");
+}
+
+std::string shrink_cache_script() {
+  return script(R"(
+local most = tonumber(ARGV[2])
+local values, uses, bytes_key = prefix .. 'cache', prefix .. 'cache:use', prefix .. 'cache:bytes'
+local bytes, dropped = tonumber(call('GET', bytes_key) or 0), 0
+while bytes > most do
+  local name = call('ZRANGE', uses, 0, 0)[1]
+  if not name then break end
+  bytes = bytes - #name - call('HSTRLEN', values, name)
+  call('HDEL', values, name)
+  call('ZREM', uses, name)
+  dropped = dropped + 1
+end
+if dropped > 0 then
+  call('SET', bytes_key, int(bytes))
+  call('EXPIRE', bytes_key, KEPT)
+end
+return dropped
+)");
+}
+
 std::string cache_script() {
   return script(R"(
 local key, value, most = ARGV[2], ARGV[3], tonumber(ARGV[4])

@@ -28,6 +28,8 @@ std::string pause_script();      ///< MODEL UNTIL
 std::string remaining_script();  ///< MODEL NOW: {requests and tokens of the minute, of the day, pause}
 std::string cached_script();     ///< KEY: the value or nil
 std::string cache_script();      ///< KEY VALUE MOST-BYTES
+std::string cache_size_script();    ///< {entries, bytes}
+std::string shrink_cache_script();  ///< MOST-BYTES: entries dropped
 std::string take_script();       ///< CLIENT BURST PER-MINUTE NOW: the wait
 std::string usage_script();      ///< {day, model, requests, in, out, open requests, open tokens, …}
 std::string check_script();

@@ -110,6 +110,21 @@ class RedisStore final : public Store {
     return done(run(cache_, {key, value, text(options_.cache_bytes)}));
   }
 
+  Result<CacheSize> cache_size() override {
+    auto reply = run(cache_size_, {});
+    if (!reply) return tl::unexpected(reply.error());
+    const auto values = integers(**reply);
+    if (values.size() != 2) return unexpected_reply();
+    return CacheSize{static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])};
+  }
+
+  Result<std::uint64_t> shrink_cache(std::uint64_t bytes) override {
+    auto reply = run(shrink_cache_, {text(counted(bytes))});
+    if (!reply) return tl::unexpected(reply.error());
+    if ((*reply)->type != REDIS_REPLY_INTEGER) return unexpected_reply();
+    return static_cast<std::uint64_t>((*reply)->integer);
+  }
+
   Result<Millis> take_client_token(std::string_view client, std::uint64_t burst, std::uint64_t per_minute, Millis now) override {
     auto reply = run(take_, {client, text(bucketed(burst)), text(bucketed(per_minute)), text(now)});
     if (!reply) return tl::unexpected(reply.error());
@@ -256,7 +271,8 @@ class RedisStore final : public Store {
   std::unique_ptr<redisContext, ContextCloser> connection_;
   redis::Script reserve_{redis::reserve_script(), {}}, settle_{redis::settle_script(), {}}, release_{redis::release_script(), {}},
       pause_{redis::pause_script(), {}}, remaining_{redis::remaining_script(), {}}, cached_{redis::cached_script(), {}},
-      cache_{redis::cache_script(), {}}, take_{redis::take_script(), {}}, usage_{redis::usage_script(), {}}, check_{redis::check_script(), {}};
+      cache_{redis::cache_script(), {}}, cache_size_{redis::cache_size_script(), {}},
+      shrink_cache_{redis::shrink_cache_script(), {}}, take_{redis::take_script(), {}}, usage_{redis::usage_script(), {}}, check_{redis::check_script(), {}};
 };
 
 }  // namespace

@@ -100,6 +100,7 @@ constexpr const char* cache_delete_key = "DELETE FROM cache WHERE key = ?1 RETUR
 constexpr const char* cache_insert = "INSERT INTO cache (key, value, used) VALUES (?1, ?2, coalesce((SELECT max(used) FROM cache), 0) + 1)";
 constexpr const char* cache_drop_oldest =
     "DELETE FROM cache WHERE id = (SELECT id FROM cache ORDER BY used LIMIT 1) RETURNING length(key) + length(value)";
+constexpr const char* count_cache = "SELECT count(*) FROM cache";
 constexpr const char* cache_bytes = "SELECT value FROM sums WHERE name = 'cache_bytes'";
 constexpr const char* set_cache_bytes = "UPDATE sums SET value = ?1 WHERE name = 'cache_bytes'";
 /// A few at a time, so that no single request pays for a flood that is over.
@@ -372,6 +373,21 @@ class SqliteStore final : public Store {
         bytes += added;
       }
       run(set_cache_bytes, bytes);
+    });
+  }
+
+  Result<CacheSize> cache_size() override {
+    return transact(begin_read, [&] { return CacheSize{static_cast<std::uint64_t>(number(count_cache)), static_cast<std::uint64_t>(number(cache_bytes))}; });
+  }
+
+  Result<std::uint64_t> shrink_cache(std::uint64_t most) override {
+    return transact(begin_write, [&] {
+      std::uint64_t dropped = 0;
+      auto bytes = number(cache_bytes);
+      const auto entries = number(count_cache);
+      for (auto left = entries; left > 0 && bytes > counted(most); --left, ++dropped) bytes -= number(cache_drop_oldest);
+      run(set_cache_bytes, bytes);
+      return dropped;
     });
   }
 

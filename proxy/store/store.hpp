@@ -64,6 +64,11 @@ struct DayUsage {
   std::uint64_t requests = 0, tokens_in = 0, tokens_out = 0, open_requests = 0, open_tokens = 0;
 };
 
+/// The response cache as it is: bytes of keys and values.
+struct CacheSize {
+  std::uint64_t entries = 0, bytes = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -88,6 +93,10 @@ class Store {
   /// beyond the store's size; a value that is larger by itself is not kept.
   virtual Result<std::optional<std::string>> cached(std::string_view key, Millis now) = 0;
   virtual Result<void> cache(std::string_view key, std::string_view value, Millis now) = 0;
+
+  virtual Result<CacheSize> cache_size() = 0;
+  /// Drops entries, oldest use first, until at most `bytes` are left; gives how many were dropped.
+  virtual Result<std::uint64_t> shrink_cache(std::uint64_t bytes) = 0;
 
   /// Takes one token of a client's bucket, which holds `burst` and is refilled by `per_minute`. Returns 0 when it was
   /// taken, otherwise the milliseconds until one is there. A client that was not seen has a full bucket.

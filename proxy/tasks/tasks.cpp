@@ -10,6 +10,7 @@
 
 #include "proxy/tasks/prices.hpp"
 #include "proxy/tasks/prompts.hpp"
+#include "proxy/upstream/format.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/text/digest.hpp"
 
@@ -116,15 +117,6 @@ std::string filled(std::string_view text, std::initializer_list<std::pair<std::s
 }
 
 bool gpt_oss(std::string_view model) { return model.find("gpt-oss") != std::string_view::npos; }
-bool qwen(std::string_view model) { return model.find("qwen3") != std::string_view::npos; }
-
-/// OpenAI's own reasoning models take neither `max_tokens` nor a temperature.
-bool openai_reasoning(std::string_view model) {
-  for (const std::string_view prefix : {"o1", "o3", "o4", "gpt-5"}) {
-    if (model.starts_with(prefix)) return true;
-  }
-  return false;
-}
 
 /// What endpoints count beside the messages' own text: marks of each message, and the system message that gpt-oss's
 /// template puts in front. Measured figures are 4 and about 70.
@@ -155,53 +147,62 @@ std::string prompt_version(agent::Task task) {
   return std::string(agent::name(task)) + '-' + text::digest(bytes).substr(prefix, 8);
 }
 
-Result<TaskCall> task_call(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens, bool stream,
-                           Dialect dialect) {
+Result<TaskRequestText> task_request(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens,
+                                     bool stream) {
   auto shown = passages(request, index);
   if (!shown) return tl::unexpected(shown.error());
   const Prompt prompt = read_prompt(request.task);
-  const std::string user = filled(prompt.user, {{"question", as_data(agent::well_formed(request.question))},
-                                                {"passages", *shown},
-                                                {"failed_query", as_data(cut(request.failed_query, longest_query_bytes))},
-                                                {"reason", as_data(cut(request.reason, longest_reason_bytes))}});
-  Json messages = Json::array({{{"role", "system"}, {"content", prompt.system}}, {{"role", "user"}, {"content", user}}});
-  if (!request.repair.empty()) {
-    messages.push_back({{"role", "user"},
-                        {"content", "Your last reply could not be read: " + as_data(cut(request.repair, longest_repair_bytes)) +
-                                        "\nReply again, briefly, with the JSON object alone."}});
+  TaskRequestText text;
+  ModelRequest& ask = text.request;
+  ask.model = agent::well_formed(model);
+  ask.system = prompt.system;
+  ask.user.push_back(filled(prompt.user, {{"question", as_data(agent::well_formed(request.question))},
+                                          {"passages", *shown},
+                                          {"failed_query", as_data(cut(request.failed_query, longest_query_bytes))},
+                                          {"reason", as_data(cut(request.reason, longest_reason_bytes))}}));
+  if (!request.repair.empty()) ask.user.push_back(repair_message(as_data(cut(request.repair, longest_repair_bytes))));
+  ask.schema = prompt_files(request.task).schema;
+  ask.schema_name = agent::name(request.task);
+  ask.describes_reply = true;
+  ask.max_tokens = max_tokens;
+  ask.stream = stream;
+  switch (request.task) {
+    case agent::Task::grade: ask.role = "grader"; break;
+    case agent::Task::rewrite: ask.role = "rewriter"; break;
+    case agent::Task::generate: ask.role = "generator"; break;
   }
+  text.prompt_version = prompt_version(request.task);
+  return text;
+}
 
+std::string repair_message(std::string_view wrong) {
+  return "Your last reply could not be read: " + std::string(wrong) + "\nReply again, briefly, with the JSON object alone.";
+}
+
+std::uint64_t most_prompt_tokens(const ModelRequest& request) {
+  std::uint64_t tokens = tokens_of_template;
+  if (!request.system.empty()) tokens += tokens_of_message + most_tokens(request.system);
+  for (const auto& message : request.user) tokens += tokens_of_message + most_tokens(message);
+  return tokens;
+}
+
+std::uint64_t most_schema_tokens(std::string_view schema) {
+  const Json parsed = Json::parse(schema, nullptr, false);
+  return parsed.is_discarded() ? most_tokens(schema) : most_tokens(parsed.dump(2));
+}
+
+Result<TaskCall> task_call(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens, bool stream,
+                           Dialect dialect) {
+  auto text = task_request(request, index, model, max_tokens, stream);
+  if (!text) return tl::unexpected(text.error());
+  auto body = format_of(dialect == Dialect::groq ? ApiFormat::groq : ApiFormat::openai).body(text->request);
+  if (!body) return tl::unexpected(body.error());
   TaskCall call;
-  call.prompt_version = prompt_version(request.task);
-  call.prompt_tokens = tokens_of_template;
-  for (const auto& message : messages) call.prompt_tokens += tokens_of_message + most_tokens(message.at("content").get_ref<const std::string&>());
-
-  Json body;
-  body["model"] = agent::well_formed(model);
-  body["messages"] = std::move(messages);
-  const std::string_view schema = prompt_files(request.task).schema;
-  if (!schema.empty()) {
-    if (dialect == Dialect::plain || gpt_oss(model)) {
-      const Json parsed = Json::parse(schema);
-      // gpt-oss's template shows the schema to the model, and it is counted.
-      call.prompt_tokens += most_tokens(parsed.dump(2));
-      body["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", agent::name(request.task)}, {"strict", true}, {"schema", parsed}}}};
-    } else {
-      body["response_format"] = {{"type", "json_object"}};
-    }
-  }
-  const bool own_temperature = dialect == Dialect::plain && openai_reasoning(model);
-  body[dialect == Dialect::groq || own_temperature ? "max_completion_tokens" : "max_tokens"] = max_tokens;
-  if (!own_temperature) body["temperature"] = 0;
-  if (dialect == Dialect::groq && gpt_oss(model)) {
-    body["reasoning_effort"] = "low";
-    body["include_reasoning"] = false;
-  } else if (dialect == Dialect::groq && qwen(model)) {
-    body["reasoning_format"] = "hidden";
-  }
-  body["stream"] = stream;
-  if (stream) body["stream_options"] = {{"include_usage", true}};
-  call.body = body.dump();
+  call.body = std::move(*body);
+  call.prompt_version = std::move(text->prompt_version);
+  call.prompt_tokens = most_prompt_tokens(text->request);
+  // gpt-oss's template shows the schema to the model, and it is counted.
+  if (!text->request.schema.empty() && (dialect == Dialect::plain || gpt_oss(model))) call.prompt_tokens += most_schema_tokens(text->request.schema);
   return call;
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proxy/upstream/model_request.hpp"
 #include "wasm/agent/effect.hpp"
 #include "wasm/error.hpp"
 #include "wasm/index/reader.hpp"
@@ -47,6 +48,19 @@ enum class Dialect : std::uint8_t {
 /// By the host of an endpoint's URL.
 Dialect dialect_of(std::string_view upstream_url);
 
+/// A task in no endpoint's format.
+struct TaskRequestText {
+  ModelRequest request;
+  std::string prompt_version;
+};
+
+/// As task_call, for whoever asks through another format.
+Result<TaskRequestText> task_request(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens,
+                                     bool stream);
+
+/// The message that asks again after a reply that could not be read; `wrong` says why.
+std::string repair_message(std::string_view wrong);
+
 /// Fails with `not_found` (field `chunk_ids`) for an id that the index does not hold. `request.repair` adds what was wrong
 /// with the reply before.
 Result<TaskCall> task_call(const agent::CompleteRequest& request, const index::Index& index, std::string_view model, std::size_t max_tokens, bool stream,
@@ -54,6 +68,10 @@ Result<TaskCall> task_call(const agent::CompleteRequest& request, const index::I
 
 /// Version of a task's prompt.
 std::string prompt_version(agent::Task task);
+
+/// Of a request's messages and the template around them, never below what an endpoint counts; and of a schema that is shown.
+std::uint64_t most_prompt_tokens(const ModelRequest& request);
+std::uint64_t most_schema_tokens(std::string_view schema);
 
 /// An estimate of the tokens of a text that no tokenizer in use exceeds.
 std::uint64_t most_tokens(std::string_view text);

@@ -1,68 +1,39 @@
 #include "proxy/upstream/chat_body.hpp"
 
-#include <nlohmann/json.hpp>
+#include "proxy/upstream/reply_json.hpp"
 
 namespace polygraph::proxy {
 namespace {
 
-using Json = nlohmann::json;
-
-/// No model in sight reads or writes as much in one call: a larger figure is a mistake.
-constexpr std::uint64_t max_tokens = 100'000'000;
-
-/// A reply nests half a dozen deep. Each level costs the parser far more memory than the byte that opens it.
-constexpr std::size_t max_depth = 64;
-
-bool nests_too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > max_depth) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
-Json parsed(std::string_view text) {
-  if (nests_too_deep(text)) return Json(Json::value_t::discarded);
-  return Json::parse(text.begin(), text.end(), nullptr, false);
-}
-
-const Json* member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::string text_member(const Json& object, const char* name) {
-  const auto* found = member(object, name);
-  return found && found->is_string() ? found->get<std::string>() : std::string();
-}
+using reply_json::invalid;
+using reply_json::Json;
+using reply_json::member;
+using reply_json::parsed;
+using reply_json::text_member;
 
 std::optional<Usage> read_usage(const Json* usage, bool has_text) {
   if (!usage) return std::nullopt;
-  const auto* in = member(*usage, "prompt_tokens");
-  const auto* out = member(*usage, "completion_tokens");
-  if (!in || !out || !in->is_number_unsigned() || !out->is_number_unsigned()) return std::nullopt;
-  const Usage read{in->get<std::uint64_t>(), out->get<std::uint64_t>()};
-  if (read.in == 0 || read.in > max_tokens || read.out > max_tokens || (has_text && read.out == 0)) return std::nullopt;
-  if (const auto* total = member(*usage, "total_tokens"); total && *total != read.in + read.out) return std::nullopt;
+  const auto read = reply_json::sound_usage(reply_json::count_member(*usage, "prompt_tokens"), reply_json::count_member(*usage, "completion_tokens"), has_text);
+  if (!read) return std::nullopt;
+  if (const auto* total = member(*usage, "total_tokens"); total && *total != read->in + read->out) return std::nullopt;
   return read;
 }
 
 bool is_finish(const std::string& finish) { return finish == "stop" || finish == "length"; }
 
-tl::unexpected<Error> invalid(std::string message, std::string field = {}) {
-  return fail(ErrorCode::invalid_json, std::move(message), std::move(field));
+/// `logprobs` of a choice: positions of its text.
+void read_probabilities(const Json& choice, std::vector<TokenPosition>& into) {
+  const auto* logprobs = member(choice, "logprobs");
+  if (!logprobs) return;
+  for (const auto& position : reply_json::array_member(*logprobs, "content")) {
+    TokenPosition read;
+    read.token = text_member(position, "token");
+    for (const auto& choice_of_token : reply_json::array_member(position, "top_logprobs")) {
+      const auto* logprob = member(choice_of_token, "logprob");
+      if (logprob && logprob->is_number()) read.top.push_back({text_member(choice_of_token, "token"), logprob->get<double>()});
+    }
+    into.push_back(std::move(read));
+  }
 }
 
 }  // namespace
@@ -86,6 +57,7 @@ Result<Completion> read_completion(std::string_view body) {
   read.text = content->get<std::string>();
   read.model = text_member(json, "model");
   read.usage = read_usage(member(json, "usage"), !read.text.empty());
+  read_probabilities(choice, read.probabilities);
   return read;
 }
 
@@ -117,6 +89,7 @@ Result<std::string> CompletionStream::add(std::string_view data) {
       }
     }
     if (!text.empty() && !completion_.finish.empty()) return invalid("the stream holds text after its finish", "content");
+    read_probabilities(choice, completion_.probabilities);
     if (const auto* reason = member(choice, "finish_reason")) {
       if (!reason->is_string() || !is_finish(reason->get<std::string>())) {
         return invalid("the stream did not finish with stop or length", "finish_reason");

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "proxy/upstream/chat_client.hpp"
 #include "wasm/error.hpp"
 
 namespace polygraph::proxy {
@@ -22,22 +24,35 @@ struct Completion {
   std::string text, model;
   std::string finish;  ///< "stop" or "length"
   std::optional<Usage> usage;
+  std::vector<TokenPosition> probabilities;  ///< where they were asked for and given
+};
+
+/// A stream of any format, piece by piece: the data of each event, or each line, in; text out.
+class ReplyStream {
+ public:
+  virtual ~ReplyStream() = default;
+  /// The text that this piece adds, often empty. Fails with `invalid_json` for what is no sound piece.
+  virtual Result<std::string> add(std::string_view data) = 0;
+  /// Whether the stream has said that nothing follows.
+  virtual bool done() const noexcept = 0;
+  /// What was gathered. Fails with `truncated` when the stream ended before its end.
+  virtual Result<Completion> finish() const = 0;
 };
 
 /// The body of a 200. Fails with `invalid_json`; the message quotes nothing of the body.
 Result<Completion> read_completion(std::string_view body);
 
 /// A stream, piece by piece: the data of each event in, text out.
-class CompletionStream {
+class CompletionStream : public ReplyStream {
  public:
   /// The text that this event adds, often empty. Fails with `invalid_json` as read_completion does, for an event after
   /// the end, and for an error that the endpoint sends as an event.
-  Result<std::string> add(std::string_view data);
+  Result<std::string> add(std::string_view data) override;
 
   /// Whether `[DONE]` was there.
-  bool done() const noexcept { return done_; }
+  bool done() const noexcept override { return done_; }
   /// What was gathered. Fails with `truncated` when the stream ended before its end.
-  Result<Completion> finish() const;
+  Result<Completion> finish() const override;
 
  private:
   Completion completion_;

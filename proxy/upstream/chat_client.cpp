@@ -23,6 +23,7 @@
 #include "proxy/upstream/chat_body.hpp"
 #include "proxy/upstream/endpoint.hpp"
 #include "proxy/upstream/event_stream.hpp"
+#include "proxy/upstream/format.hpp"
 #include "proxy/upstream/rate_limits.hpp"
 #include "proxy/upstream/response_head.hpp"
 
@@ -162,7 +163,8 @@ class Call : public std::enable_shared_from_this<Call> {
         deadline_(shared_->executor),
         resolver_(shared_->executor),
         began_(Clock::now()),
-        events_(shared_->upstream.max_reply_bytes) {}
+        events_(shared_->upstream.max_reply_bytes),
+        stream_(format().stream()) {}
   ~Call() { OPENSSL_cleanse(request_.data(), request_.size()); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -179,6 +181,8 @@ class Call : public std::enable_shared_from_this<Call> {
   }
 
  private:
+  const Format& format() const { return format_of(shared_->upstream.format); }
+
   /// Handlers of a connection that was given up do nothing: `current` is what they belong to.
   bool stale(const std::shared_ptr<Connection>& current) const { return ended_ || connection_ != current; }
 
@@ -201,21 +205,22 @@ class Call : public std::enable_shared_from_this<Call> {
 
   void make_request() {
     const auto& endpoint = shared_->endpoint;
-    request_.reserve(512 + endpoint.target.size() + shared_->upstream.key.size() + call_.body.size());
-    request_ += "POST ";
-    request_ += endpoint.target;
+    request_.reserve(512 + endpoint.path.size() + shared_->upstream.key.size() + call_.body.size());
+    request_ += call_.list_models ? "GET " : "POST ";
+    request_ += call_.list_models ? format().models_target(endpoint.path) : format().target(endpoint.path, call_.model, call_.stream);
     request_ += " HTTP/1.1\r\nHost: ";
     request_ += endpoint.authority;
     request_ += "\r\nUser-Agent: polygraph/" POLYGRAPH_VERSION "\r\nAccept: ";
-    request_ += call_.stream ? "text/event-stream" : "application/json";
-    request_ += "\r\nAccept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: ";
-    request_ += std::to_string(call_.body.size());
-    request_ += "\r\n";
-    if (!shared_->upstream.key.empty()) {
-      request_ += "Authorization: Bearer ";
-      request_ += shared_->upstream.key;
+    request_ += !call_.stream ? "application/json" : format().framing() == Framing::events ? "text/event-stream" : "application/x-ndjson";
+    request_ += "\r\nAccept-Encoding: identity\r\n";
+    if (!call_.list_models) {
+      request_ += "Content-Type: application/json\r\nContent-Length: ";
+      request_ += std::to_string(call_.body.size());
       request_ += "\r\n";
     }
+    auto fields = format().fields(shared_->upstream.key);
+    request_ += fields;
+    OPENSSL_cleanse(fields.data(), fields.size());
     request_ += "\r\n";
     request_ += call_.body;
   }
@@ -366,7 +371,8 @@ class Call : public std::enable_shared_from_this<Call> {
     for (const auto& field : parser_->get()) {
       fields.emplace_back(Field{{field.name_string().data(), field.name_string().size()}, {field.value().data(), field.value().size()}});
     }
-    reply_.rate_limits = read_rate_limits(fields);
+    reply_.rate_limits = format().read_limits(fields);
+    for (const auto& [name, value] : fields) fields_.emplace_back(name, value);
     pending_.erase(0, head_.end());
     return true;
   }
@@ -417,21 +423,35 @@ class Call : public std::enable_shared_from_this<Call> {
     return !finished_;  // it may have cancelled
   }
 
+  /// Lines that are complete, one by one; the rest is kept. False as EventStream says it.
+  bool take_lines(std::string_view bytes, const std::function<bool(std::string_view)>& take) {
+    for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+      line_ += bytes.substr(0, end);
+      bytes.remove_prefix(end + 1);
+      if (line_.ends_with('\r')) line_.pop_back();
+      const std::string line = std::exchange(line_, {});
+      if (!line.empty() && !take(line)) return false;
+    }
+    line_ += bytes;
+    return line_.size() <= shared_->upstream.max_reply_bytes;
+  }
+
   /// False when the call has ended meanwhile.
   bool take_events() {
     std::string bytes;
     bytes.swap(parser_->get().body());
-    const bool fits = events_.feed(bytes, [this](const StreamEvent& event) {
-      auto text = stream_.add(event.data);
+    const auto take = [this](std::string_view data) {
+      auto text = stream_->add(data);
       if (!text) {
         finish(Outcome::invalid, text.error().message);
         return false;
       }
       return text->empty() || pass_on(*text, false);
-    });
+    };
+    const bool fits = format().framing() == Framing::events ? events_.feed(bytes, [&](const StreamEvent& event) { return take(event.data); }) : take_lines(bytes, take);
     if (!finished_ && !fits) finish(Outcome::invalid, "an event of the stream is too long");
     if (finished_) return false;
-    if (stream_.done()) {
+    if (stream_->done()) {
       on_complete();
       return false;
     }
@@ -444,7 +464,11 @@ class Call : public std::enable_shared_from_this<Call> {
       finish_refused();
       return;
     }
-    auto read = call_.stream ? stream_.finish() : read_completion(parser_->get().body());
+    if (call_.list_models) {
+      finish_list();
+      return;
+    }
+    auto read = call_.stream ? stream_->finish() : format().read(parser_->get().body());
     if (!read) {
       finish(Outcome::invalid, read.error().message);
       return;
@@ -453,6 +477,7 @@ class Call : public std::enable_shared_from_this<Call> {
     reply_.text = std::move(read->text);
     reply_.model = harmless(read->model, shared_->upstream.key, shared_->upstream.key.size());
     reply_.finish = std::move(read->finish);
+    reply_.probabilities = std::move(read->probabilities);
     if (read->usage) {
       reply_.tokens_in = read->usage->in;
       reply_.tokens_out = read->usage->out;
@@ -462,6 +487,18 @@ class Call : public std::enable_shared_from_this<Call> {
       finish(Outcome::invalid, "the reply repeats the key");
       return;
     }
+    finish(Outcome::answered, {});
+  }
+
+  void finish_list() {
+    auto models = format().read_models(parser_->get().body());
+    if (!models) {
+      finish(Outcome::invalid, models.error().message);
+      return;
+    }
+    const std::string& key = shared_->upstream.key;
+    for (auto& each : *models) each.id = harmless(each.id, key, key.size());
+    reply_.models = std::move(*models);
     finish(Outcome::answered, {});
   }
 
@@ -506,20 +543,15 @@ class Call : public std::enable_shared_from_this<Call> {
   }
 
   void finish_refused() {
-    const auto error = read_endpoint_error(parser_ && parser_->is_done() ? std::string_view(parser_->get().body()) : std::string_view());
+    std::vector<Field> fields(fields_.begin(), fields_.end());
+    const auto refusal = format().read_refusal(status_, parser_ && parser_->is_done() ? std::string_view(parser_->get().body()) : std::string_view(), fields);
     std::string why = "upstream answered " + std::to_string(status_);
-    // A 401 or 403 often repeats parts of the key.
-    if (!error.message.empty() && status_ != 401 && status_ != 403) why += ": " + error.message;
-    auto outcome = Outcome::refused_us;
-    if (status_ == 413 || (status_ == 429 && says_too_large(error.message)) || (status_ == 400 && error.code == "context_length_exceeded")) {
-      outcome = Outcome::too_large;
-    } else if (status_ == 429) {
-      outcome = Outcome::limited;
-    } else if (status_ >= 500) {
-      outcome = Outcome::unavailable;
-    }
-    if (outcome == Outcome::limited || outcome == Outcome::too_large) reply_.limit = named_limit(error.message);
-    finish(outcome, std::move(why));
+    // A refused key is often repeated in part.
+    if (!refusal.message.empty() && refusal.refused_for != RefusedFor::key) why += ": " + refusal.message;
+    reply_.limit = refusal.limit;
+    reply_.refused_for = refusal.refused_for;
+    if (refusal.retry_after) reply_.rate_limits.retry_after = std::max(*refusal.retry_after, reply_.rate_limits.retry_after.value_or(*refusal.retry_after));
+    finish(refusal.outcome, std::move(why));
   }
 
   void unavailable(std::string_view what, error_code error) { finish(Outcome::unavailable, std::string(what) + ": " + error.message()); }
@@ -583,7 +615,9 @@ class Call : public std::enable_shared_from_this<Call> {
   bool keep_alive_ = false;
   std::optional<beast_http::response_parser<beast_http::string_body>> parser_;
   EventStream events_;
-  CompletionStream stream_;
+  std::unique_ptr<ReplyStream> stream_;
+  std::string line_;        // of a stream of lines: the one that is not complete
+  std::vector<std::pair<std::string, std::string>> fields_;  // of the answer's head
   ChatReply reply_;
 };
 

@@ -65,7 +65,7 @@ Result<Endpoint> read_endpoint(std::string_view url) {
   if (!endpoint.tls && !loopback) return wrong("must begin with https://: http is for a server on this machine");
 
   endpoint.authority = authority;
-  endpoint.target = std::string(path) + "/chat/completions";
+  endpoint.path = path;
   return endpoint;
 }
 

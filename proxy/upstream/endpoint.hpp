@@ -1,4 +1,4 @@
-// The URL of an OpenAI-compatible endpoint, taken apart: where a call connects to and what it asks for.
+// The URL of an endpoint, taken apart: where a call connects to, and what its targets begin with.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Endpoint {
   bool is_address = false;   ///< has no name to send in SNI
   std::uint16_t port = 443;
   std::string authority;     ///< what the Host field says
-  std::string target;        ///< the URL's path and /chat/completions
+  std::string path;          ///< the URL's path without a slash at its end; the format adds the rest
 };
 
 /// `https://HOST[:PORT][/PATH]`, or http to localhost, 127.0.0.0/8 or [::1]. Fails with `invalid_argument`, field

@@ -78,6 +78,15 @@ std::optional<std::uint64_t> read_count(std::string_view text) {
   return count;
 }
 
+/// `clock` is dd:dd:dd.
+std::optional<std::chrono::sys_seconds> time_of(std::string_view year, unsigned month, std::string_view day, std::string_view clock) {
+  const auto y = read_count(year), d = read_count(day), h = read_count(clock.substr(0, 2)), m = read_count(clock.substr(3, 2)), s = read_count(clock.substr(6, 2));
+  if (!y || !d || !h || !m || !s || *h > 23 || *m > 59 || *s > 60 || clock[2] != ':' || clock[5] != ':') return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*y)), std::chrono::month(month), std::chrono::day(static_cast<unsigned>(*d))};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(*h) + std::chrono::minutes(*m) + std::chrono::seconds(*s);
+}
+
 }  // namespace
 
 std::optional<milliseconds> read_span(std::string_view text) {
@@ -106,6 +115,33 @@ std::optional<milliseconds> read_retry_after(std::string_view text) {
   return sum ? rounded_up(*sum) : std::nullopt;
 }
 
+std::optional<milliseconds> time_between(std::string_view date, std::string_view time) {
+  const auto from = read_http_date(date), to = read_utc_time(time);
+  if (!from || !to) return std::nullopt;
+  const auto span = *to > *from ? *to - *from : std::chrono::seconds(0);
+  if (span > std::chrono::hours(24 * 366)) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(span);
+}
+
+std::optional<std::chrono::sys_seconds> read_http_date(std::string_view text) {
+  // Mon, 30 Nov 2026 10:00:00 GMT, RFC 9110 §5.6.7
+  constexpr std::string_view shape = "www, dd mmm yyyy dd:dd:dd GMT";
+  if (text.size() != shape.size() || text.substr(3, 2) != ", " || !text.ends_with(" GMT")) return std::nullopt;
+  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto* month = std::find(months.begin(), months.end(), text.substr(8, 3));
+  if (month == months.end()) return std::nullopt;
+  return time_of(text.substr(12, 4), static_cast<unsigned>(month - months.begin()) + 1, text.substr(5, 2), text.substr(17, 8));
+}
+
+std::optional<std::chrono::sys_seconds> read_utc_time(std::string_view text) {
+  // 2026-11-30T10:00:00Z, RFC 3339; a fraction is dropped.
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != ' ') || text.back() != 'Z') return std::nullopt;
+  if (text.size() > 20 && text[19] != '.') return std::nullopt;
+  const auto month = read_count(text.substr(5, 2));
+  if (!month) return std::nullopt;
+  return time_of(text.substr(0, 4), static_cast<unsigned>(*month), text.substr(8, 2), text.substr(11, 8));
+}
+
 RateLimits read_rate_limits(std::span<const Field> fields) {
   const auto value = [&](std::string_view name) -> std::string_view {
     std::string_view found;
@@ -124,6 +160,8 @@ RateLimits read_rate_limits(std::span<const Field> fields) {
   limits.reset_requests = read_span(value("x-ratelimit-reset-requests"));
   limits.reset_tokens = read_span(value("x-ratelimit-reset-tokens"));
   limits.retry_after = read_retry_after(value("retry-after"));
+  limits.limit_requests = read_count(value("x-ratelimit-limit-requests"));
+  limits.limit_tokens = read_count(value("x-ratelimit-limit-tokens"));
   return limits;
 }
 

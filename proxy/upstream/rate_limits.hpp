@@ -19,9 +19,16 @@ std::optional<std::chrono::milliseconds> read_span(std::string_view text);
 /// their clocks are not ours.
 std::optional<std::chrono::milliseconds> read_retry_after(std::string_view text);
 
+/// A time as HTTP's Date field writes it, and one of RFC 3339 in UTC, without its fraction.
+std::optional<std::chrono::sys_seconds> read_http_date(std::string_view text);
+std::optional<std::chrono::sys_seconds> read_utc_time(std::string_view text);
+
+/// From the Date field of an answer to a time that the same answer names: both are of one clock, which need not be ours.
+std::optional<std::chrono::milliseconds> time_between(std::string_view http_date, std::string_view utc_time);
+
 using Field = std::pair<std::string_view, std::string_view>;  ///< name and value of a header field
 
-/// Of the fields x-ratelimit-{remaining,reset}-{requests,tokens} and retry-after, in any case. One that comes twice says nothing.
+/// Of the fields x-ratelimit-{limit,remaining,reset}-{requests,tokens} and retry-after, in any case. One that comes twice says nothing.
 RateLimits read_rate_limits(std::span<const Field> fields);
 
 /// The limit that the message of a 429 names in parentheses. The words around it are not looked at: they hold advertising.

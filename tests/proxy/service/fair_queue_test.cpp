@@ -1,4 +1,4 @@
-#include "proxy/service/fair_queue.hpp"
+#include "proxy/calls/fair_queue.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -127,12 +127,18 @@ class ServiceTest : public http::testing::ServerTest {
     }
     return false;
   }
+  /// What was charged. An answer goes out before its call is settled, so calls that are still open are waited for, within reason.
   std::vector<DayUsage> usage() {
     auto store = open_sqlite_store((folder_ / "state").string());
     EXPECT_TRUE(store);
-    auto days = (*store)->usage();
-    EXPECT_TRUE(days);
-    return days.value_or(std::vector<DayUsage>{});
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    for (;;) {
+      auto days = (*store)->usage();
+      EXPECT_TRUE(days);
+      const auto open = [](const DayUsage& day) { return day.open_requests > 0; };
+      if (!days || std::none_of(days->begin(), days->end(), open) || std::chrono::steady_clock::now() > patience) return days.value_or(std::vector<DayUsage>{});
+      std::this_thread::yield();
+    }
   }
   void record(const std::string& id, const std::string& question, const std::string& index_digest, const json& aliases = json::array()) {
     std::filesystem::create_directories(folder_ / "recordings");

@@ -321,6 +321,23 @@ TYPED_TEST(Cache, DropsTheOldestUseFirstAndNothingMore) {
   for (const auto* key : {"d", "e", "f"}) EXPECT_TRUE(this->has(key)) << key;
 }
 
+TYPED_TEST(Cache, IsMeasuredAndShrunkFromItsOldestUse) {
+  ASSERT_TRUE(this->store->cache("a", "12345", noon));  // 6 bytes each
+  ASSERT_TRUE(this->store->cache("b", "12345", noon));
+  ASSERT_TRUE(this->store->cache("c", "12345", noon));
+  ASSERT_TRUE(this->store->cached("a", noon));
+  EXPECT_EQ(this->store->cache_size()->entries, 3U);
+  EXPECT_EQ(this->store->cache_size()->bytes, 18U);
+  EXPECT_EQ(this->store->shrink_cache(12).value(), 1U);
+  EXPECT_EQ(this->store->cached("b", noon).value(), std::nullopt) << "it was used longest ago";
+  EXPECT_TRUE(this->store->cached("a", noon).value());
+  EXPECT_EQ(this->store->shrink_cache(12).value(), 0U);
+  EXPECT_EQ(this->store->shrink_cache(0).value(), 2U);
+  EXPECT_EQ(this->store->cache_size()->bytes, 0U);
+  ASSERT_TRUE(this->store->cache("a", "1", noon));
+  EXPECT_EQ(this->store->cache_size()->bytes, 2U);
+}
+
 TYPED_TEST(Cache, ReplacingDoesNotLoseRoom) {
   this->store = this->backend->open({.cache_bytes = 40, .redis_timeout = patient.redis_timeout});
   for (int i = 0; i < 20; ++i) {

@@ -12,7 +12,7 @@ TEST(Endpoint, IsTakenApart) {
   EXPECT_EQ(groq->host, "api.groq.com");
   EXPECT_EQ(groq->port, 443);
   EXPECT_EQ(groq->authority, "api.groq.com");
-  EXPECT_EQ(groq->target, "/openai/v1/chat/completions");
+  EXPECT_EQ(groq->path, "/openai/v1");
   EXPECT_FALSE(groq->is_address);
   const auto v6 = read_endpoint("http://[::1]:8080/v1/");
   ASSERT_TRUE(v6);
@@ -20,7 +20,7 @@ TEST(Endpoint, IsTakenApart) {
   EXPECT_EQ(v6->host, "::1");
   EXPECT_EQ(v6->port, 8080);
   EXPECT_EQ(v6->authority, "[::1]:8080");
-  EXPECT_EQ(v6->target, "/v1/chat/completions");
+  EXPECT_EQ(v6->path, "/v1");
   EXPECT_TRUE(v6->is_address);
   EXPECT_TRUE(read_endpoint("http://localhost"));
   EXPECT_TRUE(read_endpoint("http://127.0.0.2:11434/v1"));

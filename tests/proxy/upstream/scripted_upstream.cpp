@@ -97,8 +97,35 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+enum class Api { openai, anthropic, gemini, ollama };
+
+/// Which API a target belongs to, and whether it lists models; nothing where it is no call.
+struct Route {
+  Api api = Api::openai;
+  bool list = false;
+};
+std::optional<Route> route_of(std::string_view method, std::string_view target) {
+  const auto has = [&](std::string_view part) { return target.find(part) != std::string_view::npos; };
+  if (target.starts_with("/control/")) return std::nullopt;
+  if (method == "POST") {
+    if (target.ends_with("/chat/completions")) return Route{Api::openai};
+    if (target.ends_with("/v1/messages")) return Route{Api::anthropic};
+    if (target.ends_with(":generateContent") || target.ends_with(":streamGenerateContent?alt=sse")) return Route{Api::gemini};
+    if (target.ends_with("/api/chat")) return Route{Api::ollama};
+  } else if (method == "GET") {
+    if (has("/models?limit=")) return Route{Api::anthropic, true};
+    if (has("/models?pageSize=")) return Route{Api::gemini, true};
+    if (target.ends_with("/api/tags")) return Route{Api::ollama, true};
+    if (target.ends_with("/models")) return Route{Api::openai, true};
+  }
+  return std::nullopt;
+}
+
 /// A call as it was asked.
 struct Asked {
+  Api api = Api::openai;
+  bool list = false;
+  std::string target;
   std::string head;
   std::string body;
   Json json;
@@ -106,21 +133,44 @@ struct Asked {
   bool include_usage = false;
 
   std::string last_user_message() const {
-    if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array()) return {};
+    if (!json.is_object()) return {};
+    if (api == Api::gemini) {
+      if (!json.contains("contents") || !json["contents"].is_array() || json["contents"].empty()) return {};
+      return json["contents"].back()["parts"][0].value("text", "");
+    }
+    if (!json.contains("messages") || !json["messages"].is_array()) return {};
     for (auto message = json["messages"].rbegin(); message != json["messages"].rend(); ++message) {
       if (message->value("role", "") == "user" && message->contains("content") && (*message)["content"].is_string()) return (*message)["content"];
     }
     return {};
   }
-  std::string model() const { return json.is_object() ? json.value("model", "scripted") : "scripted"; }
+  std::string model() const {
+    if (api == Api::gemini) {
+      const auto begin = target.rfind("/models/") + 8;
+      return target.substr(begin, target.find(':', begin) - begin);
+    }
+    return json.is_object() ? json.value("model", "scripted") : "scripted";
+  }
   std::string key() const {
-    static const std::regex field("\r\nAuthorization: Bearer ([^\r]*)\r\n");
+    static const std::regex field("\r\n(?:Authorization: Bearer |x-api-key: |x-goog-api-key: )([^\r]*)\r\n");
     std::smatch match;
     return std::regex_search(head, match, field) ? match[1].str() : std::string();
   }
+  /// The part of the request that says what the reply must look like.
+  std::string format() const {
+    for (const char* name : {"response_format", "output_config", "tools", "format", "generationConfig"}) {
+      if (json.is_object() && json.contains(name)) return json[name].dump();
+    }
+    return {};
+  }
+  bool forces_tool() const { return json.is_object() && json.contains("tool_choice"); }
+  bool wants_logprobs() const {
+    if (!json.is_object()) return false;
+    return json.value("logprobs", false) || (json.contains("generationConfig") && json["generationConfig"].value("responseLogprobs", false));
+  }
   /// What a model would say.
   std::string text() const {
-    const auto format = json.is_object() && json.contains("response_format") ? json["response_format"].dump() : std::string();
+    const auto format = this->format();
     const auto message = last_user_message();
     Json ids = Json::array();
     static const std::regex id("id=\"([^\"]+)\"|\"id\": ?\"([^\"]+)\"");
@@ -146,12 +196,26 @@ Json usage_of(const Asked& asked, const std::string& text) {
   return {{"prompt_tokens", asked.prompt_tokens()}, {"completion_tokens", out}, {"total_tokens", asked.prompt_tokens() + out}};
 }
 
-std::string limits_text(std::string_view requests = "999", std::string_view tokens = "7000") {
+constexpr std::string_view date = "Date: Mon, 30 Nov 2026 10:00:00 GMT\r\n";
+
+/// `soon`: instead of the usual time until the windows are free again.
+std::string limits_text(Api api, std::string_view requests = "999", std::string_view tokens = "7000", const std::string& soon = {}) {
+  if (api == Api::gemini || api == Api::ollama) return {};
+  if (api == Api::anthropic) {
+    return "anthropic-ratelimit-requests-limit: 50\r\nanthropic-ratelimit-tokens-limit: 8000\r\nanthropic-ratelimit-requests-remaining: " + std::string(requests) +
+           "\r\nanthropic-ratelimit-tokens-remaining: " + std::string(tokens) +
+           "\r\nanthropic-ratelimit-requests-reset: 2026-11-30T10:" + (soon.empty() ? "02:59" : "00:00") + "Z\r\nanthropic-ratelimit-tokens-reset: 2026-11-30T10:00:" +
+           (soon.empty() ? "07" : "00") + "Z\r\n";
+  }
   return "x-ratelimit-limit-requests: 1000\r\nx-ratelimit-limit-tokens: 8000\r\nx-ratelimit-remaining-requests: " + std::string(requests) +
-         "\r\nx-ratelimit-remaining-tokens: " + std::string(tokens) + "\r\nx-ratelimit-reset-requests: 2m59.56s\r\nx-ratelimit-reset-tokens: 7.66s\r\n";
+         "\r\nx-ratelimit-remaining-tokens: " + std::string(tokens) + "\r\nx-ratelimit-reset-requests: " + (soon.empty() ? "2m59.56" : soon) + "s\r\nx-ratelimit-reset-tokens: " +
+         (soon.empty() ? "7.66" : soon) + "s\r\n";
 }
 
-std::string error_body(std::string_view message, std::string_view type, std::string_view code) {
+std::string error_body(Api api, std::string_view message, std::string_view type, std::string_view code) {
+  if (api == Api::ollama) return Json{{"error", message}}.dump();
+  if (api == Api::anthropic) return Json{{"type", "error"}, {"error", {{"type", type}, {"message", message}}}, {"request_id", "req_scripted"}}.dump();
+  if (api == Api::gemini) return Json{{"error", {{"code", 400}, {"message", message}, {"status", code}}}}.dump();
   return Json{{"error", {{"message", message}, {"type", type}, {"code", code}}}}.dump();
 }
 
@@ -161,7 +225,7 @@ const std::set<std::string> behaviour_names = {
     "cut_head", "cut_body", "cut_tls", "no_done", "text_after_finish", "error_event", "half_event", "both_framings", "two_lengths", "listed_length",
     "wrong_length", "odd_coding", "folded", "bare_lf", "switching", "junk", "not_json", "no_choices", "refusal", "tool_call", "long_extension",
     "gigantic", "gigantic_length", "limited_rpm", "limited_rpd", "limited_tpm", "limited_tpd", "limited", "too_large", "too_large_429", "early_413",
-    "context_length", "status", "status_cut", "redirect", "echo_key", "echo_key_400", "answer_key"};
+    "context_length", "status", "status_cut", "redirect", "echo_key", "echo_key_400", "answer_key", "insufficient_quota", "bad_key_400"};
 
 struct Behaviour {
   std::string name, argument;
@@ -312,15 +376,19 @@ struct ScriptedUpstream::Implementation {
       std::smatch match;
       const std::size_t length = std::regex_search(asked.head, match, length_field) ? std::stoul(match[1].str()) : 0;
       const auto target = asked.head.substr(asked.head.find(' ') + 1, asked.head.find(' ', asked.head.find(' ') + 1) - asked.head.find(' ') - 1);
-      const bool is_call = target.ends_with("/chat/completions");
+      const auto route = route_of(asked.head.substr(0, asked.head.find(' ')), target);
+      const bool is_call = route.has_value();
       if (is_call) {
+        asked.api = route->api;
+        asked.list = route->list;
+        asked.target = target;
         count_connection();
         const std::lock_guard lock(mutex);
         if (!next.empty() && next.front() == "early_413") {
           next.pop_front();
           ++counts.calls;
           ++counts.behaviours["early_413"];
-          refuse(wire, 413, error_body("Request Entity Too Large", "invalid_request_error", "request_too_large"), "Connection: close\r\n");
+          refuse(wire, 413, error_body(asked.api, "Request Entity Too Large", "invalid_request_error", "request_too_large"), "Connection: close\r\n");
           wire.close(true);
           while (more()) {  // closing over unread bytes would reset the connection, and the answer could be lost
           }
@@ -337,7 +405,7 @@ struct ScriptedUpstream::Implementation {
         continue;
       }
       asked.json = Json::parse(asked.body, nullptr, false);
-      asked.stream = asked.json.is_object() && asked.json.value("stream", false);
+      asked.stream = (asked.json.is_object() && asked.json.value("stream", false)) || target.find(":streamGenerateContent") != std::string::npos;
       asked.include_usage = asked.stream && asked.json.contains("stream_options") && asked.json["stream_options"].value("include_usage", false);
       const auto behaviour = choose(asked);
       bool keep = false;
@@ -411,7 +479,7 @@ struct ScriptedUpstream::Implementation {
   }
 
   void refuse(Wire& wire, unsigned status, const std::string& body, const std::string& fields = {}) {
-    wire.write("HTTP/1.1 " + std::to_string(status) + " Scripted\r\nContent-Type: application/json\r\n" + fields +
+    wire.write("HTTP/1.1 " + std::to_string(status) + " Scripted\r\n" + std::string(date) + "Content-Type: application/json\r\n" + fields +
                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   }
 
@@ -442,7 +510,7 @@ struct ScriptedUpstream::Implementation {
     for (const auto& word : words_of(text)) {
       add(choice({{"content", word}}, nullptr));
       if (behaviour.name == "error_event" && events.size() == 3) {
-        events.push_back("event: error\ndata: " + error_body("The model failed", "server_error", "500") + "\n\n");
+        events.push_back("event: error\ndata: " + error_body(asked.api, "The model failed", "server_error", "500") + "\n\n");
       }
       if (behaviour.name == "refusal") add(choice({{"refusal", "I can't do that."}}, nullptr));
     }
@@ -479,20 +547,29 @@ struct ScriptedUpstream::Implementation {
     if (name.starts_with("limited")) return limited(wire, asked, behaviour);
     if (name == "too_large" || name == "too_large_429") {
       refuse(wire, name == "too_large" ? 413 : 429,
-             error_body("Request too large for model `" + asked.model() +
+             error_body(asked.api, "Request too large for model `" + asked.model() +
                             "` in organization `org_01scripted` service tier `on_demand` on tokens per minute (TPM): Limit 8000, Requested 9021, please "
                             "reduce your message size and try again." + std::string(advertising),
                         "tokens", "rate_limit_exceeded"),
-             limits_text());
+             limits_text(asked.api));
+      return true;
+    }
+    if (name == "insufficient_quota") {
+      refuse(wire, 429, error_body(asked.api, "You exceeded your current quota, please check your plan and billing details.", "insufficient_quota", "insufficient_quota"));
+      return true;
+    }
+    if (name == "bad_key_400") {
+      refuse(wire, 400, Json{{"error", {{"code", 400}, {"message", "API key not valid: " + asked.key()}, {"status", "INVALID_ARGUMENT"},
+                                        {"details", Json::array({{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "API_KEY_INVALID"}}})}}}}.dump());
       return true;
     }
     if (name == "context_length") {
-      refuse(wire, 400, error_body("Please reduce the length of the messages or completion.", "invalid_request_error", "context_length_exceeded"));
+      refuse(wire, 400, error_body(asked.api, "Please reduce the length of the messages or completion.", "invalid_request_error", "context_length_exceeded"));
       return true;
     }
     if (name == "status" || name == "status_cut") {
       const auto status = static_cast<unsigned>(behaviour.milliseconds().count());
-      const auto body = error_body("scripted failure " + behaviour.argument, "scripted", "scripted");
+      const auto body = error_body(asked.api, "scripted failure " + behaviour.argument, "scripted", "scripted");
       if (name == "status_cut") {
         wire.write("HTTP/1.1 " + behaviour.argument + " Scripted\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, 9));
         return close();
@@ -507,7 +584,7 @@ struct ScriptedUpstream::Implementation {
     if (name == "echo_key" || name == "echo_key_400") {
       const auto key = asked.key();
       const auto blackened = key.substr(0, 8) + "****" + key.substr(key.size() - std::min<std::size_t>(key.size(), 8));
-      refuse(wire, name == "echo_key" ? 401 : 400, error_body("Incorrect API key provided: " + key + " or " + blackened, "invalid_request_error", "invalid_api_key"));
+      refuse(wire, name == "echo_key" ? 401 : 400, error_body(asked.api, "Incorrect API key provided: " + key + " or " + blackened, "invalid_request_error", "invalid_api_key"));
       return true;
     }
     if (name == "gigantic") {
@@ -537,12 +614,171 @@ struct ScriptedUpstream::Implementation {
                                                       : "seconds of audio per hour (ASH): Limit 7200, Used 7200, Requested 1";
     const auto seconds = behaviour.argument.empty() ? std::string("7") : behaviour.argument;
     const bool day = name == "limited_rpd" || name == "limited_tpd";
+    const std::string soon = seconds.find('.') == std::string::npos ? std::string() : seconds;
+    if (asked.api == Api::gemini) {
+      const std::string quota = std::string(name.starts_with("limited_t") ? "GenerateContentInputTokens" : "GenerateRequests") + (day ? "PerDay" : "PerMinute") +
+                                "PerProjectPerModel-FreeTier";
+      Json details = Json::array();
+      if (name != "limited") details.push_back({{"@type", "type.googleapis.com/google.rpc.QuotaFailure"}, {"violations", Json::array({{{"quotaId", quota}}})}});
+      details.push_back({{"@type", "type.googleapis.com/google.rpc.RetryInfo"}, {"retryDelay", seconds + "s"}});
+      refuse(wire, 429, Json{{"error", {{"code", 429}, {"message", "You exceeded your current quota, please check your plan and billing details."},
+                                        {"status", "RESOURCE_EXHAUSTED"}, {"details", details}}}}.dump());
+      return true;
+    }
+    if (asked.api == Api::anthropic) {
+      refuse(wire, 429, error_body(asked.api, "This request would exceed your organization's rate limit.", "rate_limit_error", ""),
+             limits_text(asked.api, name == "limited_tpm" ? "40" : "0", name == "limited_tpm" ? "0" : "7000", soon) + "retry-after: " + seconds + "\r\n");
+      return true;
+    }
     refuse(wire, 429,
-           error_body("Rate limit reached for model `" + asked.model() + "` in organization `org_01scripted` service tier `on_demand` on " + limit +
+           error_body(asked.api, "Rate limit reached for model `" + asked.model() + "` in organization `org_01scripted` service tier `on_demand` on " + limit +
                           ". Please try again in " + seconds + "s." + std::string(advertising),
                       name.starts_with("limited_r") ? "requests" : "tokens", "rate_limit_exceeded"),
-           limits_text(day ? "0" : "970", day ? "7000" : "0") + "retry-after: " + seconds + "\r\n");
+           limits_text(asked.api, day ? "0" : "970", day ? "7000" : "0", soon) + "retry-after: " + seconds + "\r\n");
     return true;
+  }
+
+  /// Two models, and what an endpoint lists beside them.
+  static std::string models_of(Api api) {
+    switch (api) {
+      case Api::openai:
+        return R"({"object":"list","data":[{"id":"scripted-large","context_window":131072,"active":true},{"id":"scripted-small"},{"id":"gone","active":false}]})";
+      case Api::anthropic: return R"({"data":[{"type":"model","id":"scripted-large","display_name":"Large"},{"type":"model","id":"scripted-small"}],"has_more":false})";
+      case Api::gemini:
+        return R"({"models":[{"name":"models/scripted-large","inputTokenLimit":131072,"supportedGenerationMethods":["generateContent","countTokens"]},)"
+               R"({"name":"models/embed","supportedGenerationMethods":["embedContent"]},{"name":"models/scripted-small","supportedGenerationMethods":["generateContent"]}]})";
+      case Api::ollama: break;
+    }
+    return R"({"models":[{"name":"scripted-large:latest","model":"scripted-large:latest"},{"name":"scripted-small:latest"}]})";
+  }
+
+  /// A reply in one piece.
+  static std::string body_of(const Asked& asked, const std::string& name, const std::string& text, const std::string& finish, const Json& usage) {
+    const auto positions = [&](const char* probability) {
+      Json all = Json::array();
+      for (const auto& word : words_of(text)) {
+        all.push_back({{"token", word}, {probability, -0.25}, {"top", Json::array({{{"token", word}, {probability, -0.25}}, {{"token", "other"}, {probability, -1.5}}})}});
+      }
+      return all;
+    };
+    Json body;
+    if (asked.api == Api::anthropic) {
+      Json content = Json::array({{{"type", "text"}, {"text", text}}});
+      if (asked.forces_tool()) {
+        auto input = Json::parse(text, nullptr, false);
+        if (!input.is_discarded()) content = Json::array({{{"type", "tool_use"}, {"id", "toolu_1"}, {"name", "reply"}, {"input", input}}});
+      }
+      if (name == "no_choices") content = Json::array();
+      const std::string reason = name == "refusal" ? "refusal" : finish == "length" ? "max_tokens" : asked.forces_tool() || name == "tool_call" ? "tool_use" : "end_turn";
+      if (name == "tool_call") content = Json::array({{{"type", "tool_use"}, {"name", "another"}, {"input", Json::object()}}});
+      body = {{"id", "msg_scripted"}, {"type", "message"}, {"role", "assistant"}, {"model", asked.model()}, {"content", content}, {"stop_reason", reason}};
+    } else if (asked.api == Api::gemini) {
+      const std::string reason = name == "refusal" ? "SAFETY" : name == "tool_call" ? "MALFORMED_FUNCTION_CALL" : finish == "length" ? "MAX_TOKENS" : "STOP";
+      Json candidate = {{"content", {{"role", "model"}, {"parts", Json::array({{{"text", "Let me think."}, {"thought", true}}, {{"text", text}}})}}}, {"finishReason", reason}};
+      if (asked.wants_logprobs()) {
+        Json chosen = Json::array(), top = Json::array();
+        for (const auto& position : positions("logProbability")) {
+          chosen.push_back({{"token", position["token"]}, {"logProbability", position["logProbability"]}});
+          top.push_back({{"candidates", position["top"]}});
+        }
+        candidate["logprobsResult"] = {{"chosenCandidates", chosen}, {"topCandidates", top}};
+      }
+      body = {{"candidates", Json::array({candidate})}, {"modelVersion", asked.model()}};
+      if (name == "no_choices") body["candidates"] = Json::array();
+    } else if (asked.api == Api::ollama) {
+      body = {{"model", asked.model()}, {"created_at", "2026-11-30T10:00:00Z"}, {"message", {{"role", "assistant"}, {"content", text}}}, {"done", true},
+              {"done_reason", name == "refusal" || name == "tool_call" ? "unload" : finish}};
+      if (name == "no_choices") body.erase("message");
+    } else {
+      Json message = {{"role", "assistant"}, {"content", text}};
+      if (name == "refusal") message = {{"role", "assistant"}, {"content", nullptr}, {"refusal", "I can't do that."}};
+      if (name == "tool_call") message = {{"role", "assistant"}, {"tool_calls", Json::array({{{"id", "1"}}})}};
+      Json choice = {{"index", 0}, {"message", message}, {"finish_reason", name == "tool_call" ? "tool_calls" : finish}};
+      if (asked.wants_logprobs()) {
+        Json content = positions("logprob");
+        for (auto& position : content) {
+          position["top_logprobs"] = position["top"];
+          position.erase("top");
+        }
+        choice["logprobs"] = {{"content", content}};
+      }
+      body = {{"id", "scripted"}, {"object", "chat.completion"}, {"model", asked.model()}, {"choices", Json::array({choice})}};
+      if (name == "no_choices") body["choices"] = Json::array();
+    }
+    put_usage(asked.api, usage, body);
+    return body.dump();
+  }
+
+  /// `usage` as OpenAI has it, as the API has it.
+  static void put_usage(Api api, const Json& usage, Json& body) {
+    if (usage.is_null()) return;
+    const auto& in = usage["prompt_tokens"];
+    const auto& out = usage["completion_tokens"];
+    if (api == Api::anthropic) {
+      body["usage"] = {{"input_tokens", in}, {"cache_read_input_tokens", 0}, {"output_tokens", out}};
+    } else if (api == Api::gemini) {
+      body["usageMetadata"] = {{"promptTokenCount", in}, {"candidatesTokenCount", out}};
+    } else if (api == Api::ollama) {
+      body["prompt_eval_count"] = in;
+      body["eval_count"] = out;
+    } else {
+      body["usage"] = usage;
+    }
+  }
+
+  /// The pieces of a stream of the other APIs.
+  static std::vector<std::string> other_stream_of(const Asked& asked, const std::string& name, const std::string& text, const std::string& finish, const Json& usage) {
+    std::vector<std::string> pieces;
+    const auto event = [&](const Json& data, const std::string& type = {}) {
+      pieces.push_back((type.empty() ? "" : "event: " + type + "\n") + "data: " + data.dump() + "\n\n");
+    };
+    if (asked.api == Api::anthropic) {
+      Json message = {{"type", "message"}, {"model", asked.model()}, {"content", Json::array()}};
+      if (!usage.is_null()) message["usage"] = {{"input_tokens", usage["prompt_tokens"]}, {"output_tokens", 1}};
+      event({{"type", "message_start"}, {"message", message}}, "message_start");
+      const bool tool = asked.forces_tool();
+      event({{"type", "content_block_start"}, {"index", 0}, {"content_block", {{"type", tool ? "tool_use" : "text"}}}}, "content_block_start");
+      event({{"type", "ping"}}, "ping");
+      for (const auto& word : words_of(text)) {
+        Json delta = tool ? Json{{"type", "input_json_delta"}, {"partial_json", word}} : Json{{"type", "text_delta"}, {"text", word}};
+        event({{"type", "content_block_delta"}, {"index", 0}, {"delta", delta}}, "content_block_delta");
+        if (name == "error_event" && pieces.size() == 5) event({{"type", "error"}, {"error", {{"type", "overloaded_error"}, {"message", "Overloaded"}}}}, "error");
+      }
+      event({{"type", "content_block_stop"}, {"index", 0}}, "content_block_stop");
+      Json end = {{"type", "message_delta"}, {"delta", {{"stop_reason", name == "refusal" ? "refusal" : finish == "length" ? "max_tokens" : tool ? "tool_use" : "end_turn"}}}};
+      if (!usage.is_null()) end["usage"] = {{"output_tokens", usage["completion_tokens"]}};
+      event(end, "message_delta");
+      if (name == "text_after_finish") event({{"type", "content_block_delta"}, {"index", 0}, {"delta", {{"type", "text_delta"}, {"text", " more"}}}}, "content_block_delta");
+      if (name == "half_event") pieces.push_back("data: {\"type\": \n\n");
+      if (name != "no_done") event({{"type", "message_stop"}}, "message_stop");
+    } else if (asked.api == Api::gemini) {
+      const auto piece = [&](const std::string& words, const char* reason) {
+        Json candidate = {{"content", {{"role", "model"}, {"parts", Json::array({{{"text", words}}})}}}};
+        if (reason) candidate["finishReason"] = reason;
+        Json data = {{"candidates", Json::array({candidate})}, {"modelVersion", asked.model()}};
+        if (reason) put_usage(asked.api, usage, data);
+        event(data);
+      };
+      for (const auto& word : words_of(text)) {
+        piece(word, nullptr);
+        if (name == "error_event" && pieces.size() == 2) event({{"error", {{"code", 503}, {"message", "The model is overloaded."}}}});
+      }
+      if (name == "half_event") pieces.push_back("data: {\"candidates\": \n\n");
+      if (name != "no_done") piece("", name == "refusal" ? "SAFETY" : finish == "length" ? "MAX_TOKENS" : "STOP");
+      if (name == "text_after_finish") piece(" more", nullptr);
+    } else {
+      const auto line = [&](const Json& data) { pieces.push_back(data.dump() + '\n'); };
+      for (const auto& word : words_of(text)) {
+        line({{"model", asked.model()}, {"message", {{"role", "assistant"}, {"content", word}}}, {"done", false}});
+        if (name == "error_event" && pieces.size() == 2) line({{"error", "the model runner has stopped"}});
+      }
+      if (name == "half_event") pieces.push_back("{\"model\": \n");
+      Json end = {{"model", asked.model()}, {"message", {{"role", "assistant"}, {"content", ""}}}, {"done", true}, {"done_reason", name == "refusal" ? "unload" : finish}};
+      put_usage(asked.api, usage, end);
+      if (name != "no_done") line(end);
+      if (name == "text_after_finish") line({{"message", {{"role", "assistant"}, {"content", " more"}}}, {"done", false}});
+    }
+    return pieces;
   }
 
   bool answer(Wire& wire, const Asked& asked, const Behaviour& behaviour) {
@@ -556,24 +792,19 @@ struct ScriptedUpstream::Implementation {
     if (name == "huge_usage") usage = {{"prompt_tokens", 18446744073709551615ULL}, {"completion_tokens", 18446744073709551615ULL}};
 
     std::vector<std::string> parts;  // of the body
-    if (asked.stream) {
-      parts = stream_of(asked, behaviour, text, finish, usage);
+    if (asked.list) {
+      parts = {models_of(asked.api)};
+    } else if (asked.stream) {
+      parts = asked.api == Api::openai ? stream_of(asked, behaviour, text, finish, usage) : other_stream_of(asked, name, text, finish, usage);
     } else {
-      Json message = {{"role", "assistant"}, {"content", text}};
-      if (name == "refusal") message = {{"role", "assistant"}, {"content", nullptr}, {"refusal", "I can't do that."}};
-      if (name == "tool_call") message = {{"role", "assistant"}, {"tool_calls", Json::array({{{"id", "1"}}})}};
-      Json body = {{"id", "scripted"}, {"object", "chat.completion"}, {"model", asked.model()},
-                   {"choices", Json::array({{{"index", 0}, {"message", message}, {"finish_reason", name == "tool_call" ? "tool_calls" : finish}}})}};
-      if (name == "no_choices") body["choices"] = Json::array();
-      if (!usage.is_null()) body["usage"] = usage;
-      parts = {body.dump()};
+      parts = {body_of(asked, name, text, finish, usage)};
     }
     if (name == "not_json") parts = {"<html>not JSON</html>"};
     std::string whole;
     for (const auto& part : parts) whole += part;
 
-    std::string head = "HTTP/1.1 200 OK\r\nDate: Mon, 30 Nov 2026 10:00:00 GMT\r\nContent-Type: " + std::string(asked.stream ? "text/event-stream" : "application/json") +
-                       "\r\n" + (name != "spent" ? limits_text() : behaviour.argument == "requests" ? limits_text("0") : limits_text("999", "0"));
+    std::string head = "HTTP/1.1 200 OK\r\n" + std::string(date) + "Content-Type: " + std::string(!asked.stream ? "application/json" : asked.api == Api::ollama ? "application/x-ndjson" : "text/event-stream") +
+                       "\r\n" + (name != "spent" ? limits_text(asked.api) : behaviour.argument == "requests" ? limits_text(asked.api, "0") : limits_text(asked.api, "999", "0"));
     const auto length = "Content-Length: " + std::to_string(whole.size()) + "\r\n";
     if (name == "both_framings") {
       wire.write(head + length + "Transfer-Encoding: chunked\r\n\r\n" + chunk(whole) + "0\r\n\r\n");
@@ -650,6 +881,10 @@ ScriptedUpstream::ScriptedUpstream(ScriptedOptions options) : implementation_(st
 ScriptedUpstream::~ScriptedUpstream() = default;
 
 std::uint16_t ScriptedUpstream::port() const { return implementation_->tls_acceptor.local_endpoint().port(); }
+std::string ScriptedUpstream::root_url() const { return "https://localhost:" + std::to_string(port()); }
+std::string ScriptedUpstream::plain_root_url() const {
+  return "http://127.0.0.1:" + std::to_string(implementation_->plain_acceptor.local_endpoint().port());
+}
 std::string ScriptedUpstream::url() const { return "https://localhost:" + std::to_string(port()) + "/v1"; }
 std::string ScriptedUpstream::plain_url() const {
   return "http://127.0.0.1:" + std::to_string(implementation_->plain_acceptor.local_endpoint().port()) + "/v1";

@@ -1,4 +1,4 @@
-// An OpenAI-compatible endpoint that does what it is told, over real sockets and real TLS: in a test's own process, or as
+// A language model's endpoint that does what it is told, over real sockets and real TLS: in a test's own process, or as
 // the program `scripted_upstream` for tests of other programs.
 //
 //     scripted_upstream [--certificate good|expired|other_host|unknown_ca] [--ca-file FILE]
@@ -7,7 +7,9 @@
 // "http://127.0.0.1:PORT/control", "ca_file": FILE, "pid": N}`, and runs until its stdin ends or a signal comes. A program
 // that trusts the system's bundle is made to trust the CA by SSL_CERT_FILE=FILE.
 //
-// A call (POST to any path that ends in /chat/completions) does, in this order: what `next` has queued, what
+// It speaks OpenAI's and Groq's API (POST to a path that ends in /chat/completions), Anthropic's (/v1/messages), Gemini's
+// (:generateContent, :streamGenerateContent) and Ollama's (/api/chat), each with its own replies, streams and refusals, and
+// lists two models. A call does, in this order: what `next` has queued, what
 // `[[NAME]]` or `[[NAME:ARGUMENT]]` in its last user message says, what `always` says, `answer`.
 //
 //   answer               a sound reply, streamed word by word where `stream` is true. With a schema that has `relevant` it
@@ -30,9 +32,11 @@
 //   both_framings, two_lengths, listed_length, wrong_length, odd_coding, folded, bare_lf, switching   unsound heads
 //   junk, not_json, no_choices, refusal, tool_call, long_extension
 //   gigantic             a body without end; gigantic_length: announces 2 GB
-//   limited_rpm, limited_rpd, limited_tpm, limited_tpd, limited   429 with Groq's message and its advertising, [:SECONDS] retry-after
+//   limited_rpm, limited_rpd, limited_tpm, limited_tpd, limited   429 with the API's message (Groq's with its
+//                        advertising), [:SECONDS] retry-after; with a fraction of a second the windows are free by then too
 //   too_large, too_large_429, early_413 (before the body is read), context_length
 //   status:N             that status with an error body; status_cut:N: with half of one; redirect
+//   insufficient_quota   429 of an account without money; bad_key_400: Gemini's way to refuse a key
 //   echo_key             401 whose message repeats the key; echo_key_400; answer_key: a reply that repeats it
 //
 // Control, on the plain port: GET /control/counts (Counts as JSON, and "behaviours": {NAME: calls}), GET /control/requests
@@ -76,6 +80,9 @@ class ScriptedUpstream {
 
   std::string url() const;
   std::string plain_url() const;
+  /// The same without a path, for the APIs whose targets hold their own.
+  std::string root_url() const;
+  std::string plain_root_url() const;
   std::uint16_t port() const;
   const std::string& ca_file() const;
 

@@ -8,17 +8,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
-#include "proxy/http/log.hpp"
 #include "proxy/store/store.hpp"
 
 namespace polygraph::proxy {
 
 class StoreThread {
  public:
-  /// `log` must outlive it.
-  StoreThread(std::unique_ptr<Store> store, http::Log& log);
+  /// Told, on the thread, that the store stopped working and why (once a minute at most while it does not), and that it works again.
+  using Note = std::function<void(bool works, std::string_view why)>;
+
+  explicit StoreThread(std::unique_ptr<Store> store, Note note = {});
   /// Runs what was posted, then ends.
   ~StoreThread();
   StoreThread(const StoreThread&) = delete;
@@ -36,7 +38,7 @@ class StoreThread {
   void note(bool worked, const char* what);
 
   std::unique_ptr<Store> store_;
-  http::Log& log_;
+  Note told_;
   std::atomic<bool> sound_{true};
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,4 +1,4 @@
-#include "proxy/service/store_thread.hpp"
+#include "proxy/calls/store_thread.hpp"
 
 #include <chrono>
 #include <utility>
@@ -15,7 +15,7 @@ Millis wall_clock() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-StoreThread::StoreThread(std::unique_ptr<Store> store, http::Log& log) : store_(std::move(store)), log_(log), thread_([this] { run(); }) {}
+StoreThread::StoreThread(std::unique_ptr<Store> store, Note note) : store_(std::move(store)), told_(std::move(note)), thread_([this] { run(); }) {}
 
 StoreThread::~StoreThread() {
   {
@@ -61,13 +61,13 @@ void StoreThread::run() {
 void StoreThread::note(bool worked, const char* what) {
   const bool before = sound_.exchange(worked, std::memory_order_relaxed);
   if (worked) {
-    if (!before) log_.event("info", "store", {{"message", "the store works again"}});
+    if (!before && told_) told_(true, {});
     return;
   }
   const Millis now = wall_clock();
   if (last_logged_ != 0 && now - last_logged_ < log_every) return;
   last_logged_ = now;
-  log_.event("error", "store", {{"message", "the store can't be read or written: nothing goes upstream until it can"}, {"why", what}});
+  if (told_) told_(false, what);
 }
 
 }  // namespace polygraph::proxy
