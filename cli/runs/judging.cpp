@@ -6,9 +6,8 @@
 #include "wasm/text/wordpiece.hpp"
 
 namespace polygraph::cli {
-namespace {
 
-judges::JudgeInput input_of(const golden::Item& item, const Answer& answer) {
+judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer) {
   judges::JudgeInput input;
   input.question = item.question;
   input.answer = answer.result.generated_answer.value_or("");
@@ -20,16 +19,18 @@ judges::JudgeInput input_of(const golden::Item& item, const Answer& answer) {
   return input;
 }
 
+namespace {
+
 class Offline final : public JudgeHost {
  public:
   Offline(const index::Index& index, models::ModelWorker& worker) : tokenizer_(*index.vocabulary()), worker_(worker) {
-    identity_ = nlohmann::ordered_json{{"provider", "offline"}, {"model", index.metadata().reranker.name}, {"digest", index.metadata().reranker.digest}}.dump();
+    identity_ = nlohmann::ordered_json{{"provider", "offline"}, {"model", index.metadata().reranker.name}, {"digest", index.metadata().reranker.sha256}}.dump();
   }
 
   const std::string& identity() const noexcept override { return identity_; }
 
   Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) override {
-    auto judge = judges::OfflineJudge::create(input_of(item, answer), tokenizer_);
+    auto judge = judges::OfflineJudge::create(judge_input(item, answer), tokenizer_);
     if (!judge) return tl::unexpected(judge.error());
     agent::Logits logits;
     if (const auto request = judge->request()) {

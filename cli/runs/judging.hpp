@@ -20,6 +20,9 @@ class JudgeHost {
   virtual Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) = 0;
 };
 
+/// What a judge is shown of an answered item.
+judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer);
+
 struct LlmJudge {
   std::string provider, model;  ///< model empty: the setting JUDGE_MODEL
   bool no_cache = false, wait = false;

@@ -171,10 +171,10 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
   }
   auto bench = std::make_unique<Bench>();
   const bool needs_index = !options.configs.empty() || options.judge == "offline" || !options.index.empty();
-  if (needs_index) {
+  if (needs_index || !options.judge.empty()) {
     auto opened = open_index(context.settings, options.index, file);
-    if (!opened) return tl::unexpected(opened.error());
-    bench->opened = std::move(*opened);
+    if (!opened && needs_index) return tl::unexpected(opened.error());
+    if (opened) bench->opened = std::move(*opened);
   }
   const index::Index* index = options.configs.empty() ? nullptr : &bench->opened->index;
   auto items = read_items(context.settings, options, index, file);
@@ -183,7 +183,7 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
   if (index != nullptr) bench->items.scope.index_digest = index->digest();
   file.clear();
 
-  bool models = options.judge == "offline", llm = false;
+  bool models = !options.judge.empty() && bench->opened, llm = false;
   for (const auto& name : options.configs) {
     auto config = context.settings.agent_config(name);
     if (!config) return tl::unexpected(config.error());
@@ -208,7 +208,8 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
     if (!judge) return tl::unexpected(judge.error());
     bench->judge = std::move(*judge);
   } else if (!options.judge.empty()) {
-    auto judge = llm_judge(context.settings, {options.judge, options.judge_model, options.no_cache, options.wait}, index == nullptr ? nullptr : index, bench->available);
+    auto judge = llm_judge(context.settings, {options.judge, options.judge_model, options.no_cache, options.wait},
+                           bench->opened ? &bench->opened->index : nullptr, bench->available);
     if (!judge) return tl::unexpected(judge.error());
     bench->judge = std::move(*judge);
   }

@@ -25,7 +25,7 @@ class Agents final : public Subject {
   Agents(AgentSubject of, const index::Index& index, const Models::Available& models) : of_(std::move(of)), index_(index), models_(models) {
     Json config = Json::object();
     for (const std::string_view option : agent::option_names()) config[std::string(option)] = agent::get(of_.config, option).value_or("");
-    Json names = {{"embedder", index.metadata().embedder.digest}, {"reranker", index.metadata().reranker.digest}};
+    Json names = {{"embedder", index.metadata().embedder.sha256}, {"reranker", index.metadata().reranker.sha256}};
     if (models.llm != nullptr) {
       const auto& llm = models.llm->models();
       names["generator"] = llm.generator;

@@ -9,6 +9,7 @@
 
 #include "wasm/comparison/matrix.hpp"
 #include "wasm/golden/golden_set.hpp"
+#include "wasm/index/page_id.hpp"
 #include "wasm/judges/judgement.hpp"
 #include "wasm/trace/trace.hpp"
 
@@ -203,7 +204,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
   metrics::EvaluatedItem evaluated;
   evaluated.type = type_of(gold.type);
   evaluated.relevant_chunk_ids = gold.relevant_chunk_ids;
-  evaluated.relevant_pages = gold.relevant_pages;
+  for (const std::string& page : gold.relevant_pages) evaluated.relevant_pages.push_back(index::page_id_of_reference(page));
   pages_ = pages_ || !gold.relevant_pages.empty();
   std::optional<metrics::Judgements> judged;
   if (judgement != "null" && !judgement.empty()) {
