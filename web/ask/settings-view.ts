@@ -17,6 +17,8 @@ export interface SettingsDialog {
   title: string;
   note: string;
   settings: Settings;
+  /** What “Reset” leads back to, and “changed” is measured by; without it the product's default. */
+  initial?: Settings;
   presets: Presets | null;
   /** The part about who answers, made anew with the settings that hold now. */
   answerers?: (settings: Settings, change: (settings: Settings) => void) => Child;
@@ -70,9 +72,10 @@ export class SettingsView {
         h("select", { name: "preset", on: { change: (event) => change({ ...settings, preset: (event.target as HTMLSelectElement).value, set: {} }) } },
           names.map((name) => h("option", { value: name, selected: name === settings.preset }, name)))),
       h("p", { class: "setting-note quiet" }, presetNotes[settings.preset] ?? ""),
-      offered.map((option) => this.#option(option, presets, settings, change)),
+      offered.map((option) => this.#option(option, options, settings, change)),
       h("p", { class: "dialog-actions" },
-        !isDefault(settings) && h("button", { type: "button", class: "plain", on: { click: () => change({ ...settings, preset: "tuned", set: {} }) } }, "Reset"),
+        !isReset(settings, options.initial) &&
+          h("button", { type: "button", class: "plain", on: { click: () => change({ ...settings, ...(options.initial ?? { preset: "tuned", set: {} }) }) } }, "Reset"),
         confirm && h("button", { type: "submit", value: "cancel", class: "plain" }, "Cancel"),
         h("button", { type: "submit", class: "primary", value: "done" }, confirm?.label ?? "Done")));
     form.addEventListener("submit", (event) => {
@@ -81,10 +84,10 @@ export class SettingsView {
     return [form];
   }
 
-  #option(option: (typeof offered)[number], presets: Presets | null, settings: Settings, change: (settings: Settings) => void): HTMLElement {
+  #option(option: (typeof offered)[number], { presets, initial }: SettingsDialog, settings: Settings, change: (settings: Settings) => void): HTMLElement {
     const value = valueOf(presets, settings, option.name);
     const set = (next: string): void => change(withOption(presets, settings, option.name, next));
-    const changed = settings.set[option.name] !== undefined;
+    const changed = settings.set[option.name] !== undefined && settings.set[option.name] !== initial?.set[option.name];
     const label = h("span", null, option.label, h("code", null, option.name), changed && h("span", { class: "tag" }, "changed"));
     switch (option.kind) {
       case "choice":
@@ -106,4 +109,10 @@ export class SettingsView {
           }));
     }
   }
+}
+
+function isReset(settings: Settings, initial: Settings | undefined): boolean {
+  if (!initial) return isDefault(settings);
+  const names = new Set([...Object.keys(settings.set), ...Object.keys(initial.set)]);
+  return settings.preset === initial.preset && [...names].every((name) => settings.set[name] === initial.set[name]);
 }

@@ -76,6 +76,7 @@ export class CompareView {
     return h("table", { class: alone || differs ? "compare differs" : "compare", role: "table" },
       h("caption", null, h("span", { class: "compare-title" }, title), " ",
         h("span", { class: "tag" }, alone ? "in one run only" : differs ? "differs" : ""), !alone && !differs && h("span", { class: "quiet" }, "the same")),
+      h("colgroup", null, h("col", { class: "col-name" }), h("col"), h("col")),
       h("thead", { role: "rowgroup" }, head ?? h("tr", { class: "sr-only", role: "row" }, ["Field", this.#sides![0].label, this.#sides![1].label].map((name) => h("th", { scope: "col", role: "columnheader" }, name)))),
       h("tbody", { role: "rowgroup" },
         steps && !this.#onlyDifferences && h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader", class: "line-name" }, "Time"), [a, b].map((side) => h("td", { role: "cell", class: "numbers" }, side && "ms" in side ? duration(side.ms) : "–"))),

@@ -1,6 +1,5 @@
 // The state machine as a drawing, with one run's way through it. Boxes of states that the run came through are buttons.
 
-import type { Child } from "../ask/dom.ts";
 import { nodeNames, plural } from "../ask/words.ts";
 import type { Node, Trace } from "../engine/trace.ts";
 import { transitions, wayOf, type Edge, type State } from "./way.ts";
@@ -14,15 +13,15 @@ interface Layout {
   bend: Partial<Record<Edge, Point>>;
 }
 
-const box: Point = [112, 42];
+const box: Point = [104, 44];
 
 const wide: Layout = {
-  size: [800, 208],
+  size: [700, 210],
   at: {
-    question: [62, 84], retrieve: [222, 84], grade_context: [392, 84], generate: [562, 84], answered: [734, 84],
-    rewrite_query: [307, 178], refuse: [562, 178], refused: [734, 178], failed: [734, 22],
+    question: [54, 88], retrieve: [198, 88], grade_context: [350, 88], generate: [502, 88], answered: [646, 88],
+    rewrite_query: [274, 184], refuse: [502, 184], refused: [646, 184], failed: [646, 24],
   },
-  bend: { "retrieve>generate": [392, -8] },
+  bend: { "retrieve>generate": [350, -20] },
 };
 
 const narrow: Layout = {
@@ -37,10 +36,10 @@ const narrow: Layout = {
 const endNames: Record<string, string> = { question: "Question", answered: "Answered", refused: "Refused", failed: "Failed" };
 const nameOf = (state: State): string => endNames[state] ?? nodeNames[state as Node];
 
-function s(tag: string, attributes: Record<string, string | number | null>, ...children: Child[]): SVGElement {
+function s(tag: string, attributes: Record<string, string | number | null>, ...children: (SVGElement | string | false)[]): SVGElement {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, String(value));
-  for (const child of children) if (child) element.append(child as globalThis.Node | string);
+  for (const child of children) if (child) element.append(child);
   return element;
 }
 
@@ -65,7 +64,7 @@ export function diagram(trace: Trace, current: number, vertical: boolean, choose
   // Drawn in this order: edges that were not taken lie beneath those that were.
   const drawn = [...edges].sort((a, b) => Number(way.taken.has(a)) - Number(way.taken.has(b)));
   return s("svg", { class: "machine", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `State machine. This run: ${way.states.map(nameOf).join(", ")}.` },
-    s("defs", {}, ["idle", "taken", "now"].map((kind) => s("marker", { id: `head-${kind}`, class: `head ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" }, s("path", { d: "M0 0 8 4 0 8z" }))) as unknown as Child),
+    s("defs", {}, ...["idle", "taken", "now"].map((kind) => s("marker", { id: `head-${kind}`, class: `head ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" }, s("path", { d: "M0 0 8 4 0 8z" })))),
     ...drawn.map((edge) => edgeShape(edge, layout, way.taken.get(edge), current)),
     ...states.map((state) => stateShape(state, layout.at[state], way.visits.get(state) ?? [], way.states.includes(state), current, choose)));
 }
@@ -93,8 +92,8 @@ function stateShape(state: State, [x, y]: Point, visits: number[], reached: bool
     "aria-hidden": label ? null : "true",
   },
     s("rect", { width: box[0], height: box[1], rx: end ? box[1] / 2 : 5 }),
-    s("text", { x: box[0] / 2, y: visits.length > 0 ? 18 : 26, "text-anchor": "middle" }, nameOf(state)),
-    visits.length > 0 && s("text", { class: "visits", x: box[0] / 2, y: 33, "text-anchor": "middle" }, visits.length > 4 ? plural(visits.length, "step") : words(visits)));
+    s("text", { x: box[0] / 2, y: visits.length > 0 ? 19 : 27, "text-anchor": "middle" }, nameOf(state)),
+    visits.length > 0 && s("text", { class: "visits", x: box[0] / 2, y: 35, "text-anchor": "middle" }, visits.length > 4 ? plural(visits.length, "step") : words(visits)));
   if (label) {
     // Again and again: each of the state's steps in turn.
     const next = (): void => choose(visits[(visits.indexOf(current) + 1) % visits.length]!);

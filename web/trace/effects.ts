@@ -33,8 +33,8 @@ export function requestOf(trace: Trace, index: number, effect: RecordedEffect): 
     case "embed":
       return [{ name: "Text to embed", value: queryAt(trace, index) }];
     case "score": {
-      const pairs = step.node === "retrieve" ? scoredPairs(trace, step) : [];
-      return [{ name: "Query", value: queryAt(trace, index) }, { name: `Passages to score, best fused first`, value: pairs }];
+      const pairs = scoredPairs(trace, step);
+      return [{ name: "Query", value: queryAt(trace, index) }, { name: "Passages", value: `${pairs.length}, best fused first; each stands beside its score` }];
     }
     case "complete":
       return [{ name: "Task", value: taskOf(effect, step) }, { name: "Question", value: trace.question }, ...taskRequest(trace, step, index)];
@@ -56,8 +56,9 @@ function taskRequest(trace: Trace, step: Step, index: number): Request {
   }
 }
 
-/** Ids of the passages that went to the cross-encoder. */
-function scoredPairs(trace: Trace, step: Extract<Step, { node: "retrieve" }>): string[] {
+/** Ids of the passages that went to the cross-encoder, in the order of its logits. */
+export function scoredPairs(trace: Trace, step: Step): string[] {
+  if (step.node !== "retrieve") return [];
   const most = Number(trace.config["rerank_candidates"] ?? 0) || step.data.candidates.length;
   return step.data.candidates
     .filter((candidate) => candidate.ranks.fused !== null)
@@ -68,7 +69,7 @@ function scoredPairs(trace: Trace, step: Extract<Step, { node: "retrieve" }>): s
 
 export type Result =
   | { kind: "vector"; values: Float32Array; norm: number }
-  | { kind: "logits"; values: Float32Array; ids: (string | null)[] }
+  | { kind: "logits"; values: Float32Array }
   | { kind: "text"; text: string }
   | { kind: "time"; utc: string; ms: number }
   | { kind: "error"; code: string; message: string }
@@ -77,15 +78,12 @@ export type Result =
 
 const member = (value: unknown, name: string): unknown => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined);
 
-export function resultOf(effect: RecordedEffect, step: Step): Result {
+export function resultOf(effect: RecordedEffect): Result {
   const { result } = effect;
   const embedding = floats(member(result, "embedding"));
   if (embedding) return { kind: "vector", values: embedding, norm: Math.sqrt(embedding.reduce((sum, value) => sum + value * value, 0)) };
   const logits = floats(member(result, "logits"));
-  if (logits) {
-    const candidates = step.node === "retrieve" ? step.data.candidates : [];
-    return { kind: "logits", values: logits, ids: [...logits].map((logit) => candidates.find((each) => each.scores.rerank === logit)?.id ?? null) };
-  }
+  if (logits) return { kind: "logits", values: logits };
   const text = member(result, "text");
   if (typeof text === "string") return { kind: "text", text };
   const time = member(result, "time");

@@ -200,6 +200,7 @@ async function nameChunks(of: Shown): Promise<void> {
   try {
     if (!(await indexes.want(of.document.trace.index_digest))) return;
     footer();
+    void warmUp(of);
     const ids = [...new Set(of.trace.steps.flatMap((step) => (step.node === "retrieve" ? step.data.candidates.map(({ id }) => id) : [])))].filter((id) => !of.chunks.get(id));
     if (ids.length === 0) return;
     const worker = await engineWorker();
@@ -210,6 +211,16 @@ async function nameChunks(of: Shown): Promise<void> {
   } catch {
     // Ids are shown instead of titles; a replay says what is wrong.
   }
+}
+
+let warm = false;
+
+/** A browser compiles the engine on its first way through a run: that one is made ahead, so that a replay asked for is quick. */
+async function warmUp(of: Shown): Promise<void> {
+  if (warm || of.document.trace.status === "running") return;
+  warm = true;
+  const worker = await engineWorker();
+  await worker.call("replay", { trace: of.document.json }).catch(() => undefined);
 }
 
 /** Puts more about a trace on the page, if it is still there. */
@@ -373,10 +384,12 @@ async function openFork(step: number): Promise<void> {
   const choices: Presets = { presets: [own, ...(presets?.presets ?? [])], values: { ...presets?.values, [own]: values } };
   // The page's own defaults are for new questions: a fork begins with what its trace had.
   const kept = Object.fromEntries(Object.keys(pageDefaults).flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+  const initial: Settings = { preset: own, set: kept, models: "off", answers: "automatic" };
   settingsView.open({
     title: `Fork from step ${step}`,
     note: "Everything before that step stays. Results that the trace already holds are taken from it; only what is missing is asked for.",
-    settings: { preset: own, set: kept, models: "off", answers: "automatic" },
+    settings: initial,
+    initial,
     presets: choices,
     answerers: (settings, change) => [modelsNote(), providerChoice(of.document.trace, settings, change)],
     confirm: {

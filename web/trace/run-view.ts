@@ -109,7 +109,7 @@ export class RunView {
     const { steps } = trace;
     const step = steps[this.#at];
     const actions = this.#actions;
-    const button = (name: string, words: string, click: () => void, options: { primary?: boolean; disabled?: boolean } = {}): HTMLElement =>
+    const button = (name: string, words: string, click: () => unknown, options: { primary?: boolean; disabled?: boolean } = {}): HTMLElement =>
       h("button", { type: "button", class: options.primary ? "primary" : null, "data-key": name, disabled: options.disabled, on: { click } }, words);
     fill(this.#root,
       h("div", { class: "run-head" },
@@ -121,7 +121,7 @@ export class RunView {
           source && h("span", { class: "quiet" }, source)),
         trace.error && h("p", { class: "notice" }, h("strong", null, trace.error.code), `: ${trace.error.message}`),
         h("p", { class: "run-actions" },
-          button("replay", "Replay", () => actions.replay(), { primary: true, disabled: verdict?.state === "running" }),
+          button("replay", "Replay", () => verdict?.state !== "running" && actions.replay(), { primary: true }),
           step && button("fork", `Fork from step ${step.n} …`, () => actions.fork(step.n)),
           button("compare", "Compare …", () => actions.compare()),
           button("link", "Copy link", () => actions.copyLink()),
@@ -134,8 +134,7 @@ export class RunView {
         h("div", { class: "run-way" },
           diagram(trace, step?.n ?? 0, this.#narrow.matches, (n) => this.choose(n)),
           this.#timeline(steps, trace),
-          steps.length > 1 && h("p", { class: "quiet keys" }, h("kbd", null, "←"), " ", h("kbd", null, "→"), " step through the run"),
-          answer(trace), about(trace)),
+          steps.length > 1 && h("p", { class: "quiet keys" }, h("kbd", null, "←"), " ", h("kbd", null, "→"), " step through the run")),
         h("div", { class: "run-step" },
           step && h("div", { class: "step-head" },
             h("h2", null, `Step ${step.n}: ${nodeNames[step.node]}`),
@@ -151,7 +150,8 @@ export class RunView {
               this.#draw();
             },
             differing: verdict?.state === "different" && verdict.step === step?.n ? verdict.effect : 0,
-          }))));
+          })),
+        h("div", { class: "run-rest" }, answer(trace), about(trace))));
     if (!key) return;
     const again = [...this.#root.querySelectorAll<HTMLElement>("[data-key], [data-state]")].find((each) => (each.dataset["key"] ?? each.dataset["state"]) === key);
     // A button that has just become useless hands its focus to the step's heading's neighbour.

@@ -7,7 +7,7 @@ import { wordDiff } from "../ask/word-diff.ts";
 import { count, dollars, duration, featureNames, nameAndPlace, percent, plural, score } from "../ask/words.ts";
 import type { Chunk } from "../engine/boundary.ts";
 import type { RecordedEffect, Step, Trace } from "../engine/trace.ts";
-import { queryAt, requestOf, resultOf, taskOf } from "./effects.ts";
+import { queryAt, requestOf, resultOf, scoredPairs, taskOf } from "./effects.ts";
 
 export interface StepContext {
   trace: Trace;
@@ -141,7 +141,7 @@ function effectView(effect: RecordedEffect, step: Step, { trace, index, chunks, 
     h("dl", { class: "facts" },
       request.map(({ name, value }) => [h("dt", null, name), h("dd", null, typeof value === "string" ? value : idList(value, chunks))]),
       h("dt", null, "Request digest"), h("dd", null, h("code", null, effect.digest)),
-      h("dt", null, "Result"), h("dd", null, resultView(effect, step, chunks))),
+      h("dt", null, "Result"), h("dd", null, resultView(effect, step, trace, chunks))),
     h("details", { class: "raw" },
       h("summary", null, "Raw result"),
       h("pre", { tabindex: 0 }, raw.length > rawShown ? `${raw.slice(0, rawShown)}\n… ${count(raw.length - rawShown)} more characters; they are in the file` : raw)));
@@ -149,17 +149,24 @@ function effectView(effect: RecordedEffect, step: Step, { trace, index, chunks, 
 
 const firstValues = 6;
 
-function resultView(effect: RecordedEffect, step: Step, chunks: ReadonlyMap<string, Chunk | null>): Child {
-  const result = resultOf(effect, step);
+function resultView(effect: RecordedEffect, step: Step, trace: Trace, chunks: ReadonlyMap<string, Chunk | null>): Child {
+  const result = resultOf(effect);
   switch (result.kind) {
     case "vector":
       return h("span", { class: "numbers" }, `${plural(result.values.length, "number")}, length ${score(result.norm)}: ${[...result.values.slice(0, firstValues)].map(score).join("  ")}${result.values.length > firstValues ? " …" : ""}`);
-    case "logits":
+    case "logits": {
+      const pairs = scoredPairs(trace, step);
+      const rows = Math.max(pairs.length, result.values.length);
       return h("table", { class: "logits" },
-        h("caption", { class: "sr-only" }, "Logit of each pair"),
-        h("tbody", null, [...result.values].map((logit, i) => h("tr", null,
-          h("th", { scope: "row" }, result.ids[i] ? named(result.ids[i], chunks) : `pair ${i + 1}`),
-          h("td", { class: "number" }, score(logit))))));
+        h("caption", { class: "sr-only" }, "Logit of each pair of query and passage"),
+        h("tbody", null, Array.from({ length: rows }, (_, i) => {
+          const id = pairs[i];
+          const logit = result.values[i];
+          return h("tr", null,
+            h("th", { scope: "row" }, id === undefined ? `pair ${i + 1}` : named(id, chunks)),
+            logit === undefined ? h("td", { class: "quiet" }, "not scored in time") : h("td", { class: "number" }, score(logit)));
+        })));
+    }
     case "text":
       return result.text === "" ? h("span", { class: "quiet" }, "an empty reply") : h("pre", { tabindex: 0, dir: "auto" }, pretty(result.text));
     case "time":
