@@ -65,7 +65,7 @@ export async function scanLines(blob: Blob, file: number, take: (rows: Scanned[]
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
       if (skipped > 0) {
         ++line;
-        rows.push(tooLong({ file, line, offset: base + end - skipped, length: 0 }, longest));
+        rows.push(tooLong({ file, line, offset: base + from - skipped, length: 0 }, longest));
         skipped = 0;
       } else {
         const row = read(bytes.subarray(from, end), base + from);
