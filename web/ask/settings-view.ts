@@ -30,9 +30,21 @@ export interface SettingsDialog {
 export class SettingsView {
   readonly #dialog: HTMLDialogElement;
   #show: () => void = () => undefined;
+  /** A button is being pressed: were it made anew now, the click would be lost. */
+  #pressed = false;
+  #stale = false;
 
   constructor(dialog: HTMLDialogElement) {
     this.#dialog = dialog;
+    dialog.addEventListener("pointerdown", () => (this.#pressed = true));
+    for (const type of ["pointerup", "pointercancel"]) {
+      window.addEventListener(type, () => {
+        if (!this.#pressed) return;
+        this.#pressed = false;
+        if (this.#stale) window.setTimeout(() => this.#show()); // after the click
+        this.#stale = false;
+      });
+    }
     dialog.addEventListener("click", (event) => {
       if (event.target === dialog) dialog.close();
     });
@@ -41,12 +53,16 @@ export class SettingsView {
   open(options: SettingsDialog): void {
     let settings = options.settings;
     const show = (): void => {
+      if (this.#pressed) {
+        this.#stale = true;
+        return;
+      }
       const focused = (document.activeElement as HTMLElement | null)?.getAttribute("name");
       fill(this.#dialog, this.#form(options, settings, (next) => {
         settings = next;
         options.change?.(next);
         show();
-      }));
+      }, () => settings));
       if (focused) this.#dialog.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
     };
     this.#show = show;
@@ -61,7 +77,7 @@ export class SettingsView {
     this.#show();
   }
 
-  #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void): Child[] {
+  #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void, latest: () => Settings): Child[] {
     const { presets, confirm } = options;
     const names = presets?.presets ?? [settings.preset];
     const form = h("form", { method: "dialog" },
@@ -79,7 +95,7 @@ export class SettingsView {
         confirm && h("button", { type: "submit", value: "cancel", class: "plain" }, "Cancel"),
         h("button", { type: "submit", class: "primary", value: "done" }, confirm?.label ?? "Done")));
     form.addEventListener("submit", (event) => {
-      if (confirm && (event.submitter as HTMLButtonElement | null)?.value === "done") confirm.run(settings);
+      if (confirm && (event.submitter as HTMLButtonElement | null)?.value === "done") confirm.run(latest());
     });
     return [form];
   }

@@ -84,17 +84,19 @@ function edgeShape(edge: Edge, layout: Layout, taken: number[] | undefined, curr
 function stateShape(state: State, [x, y]: Point, visits: number[], reached: boolean, current: number, choose: (step: number) => void): SVGElement {
   const now = visits.includes(current);
   const end = state in endNames;
-  const label = visits.length > 0 ? `${nameOf(state)}, ${words(visits)}${now ? `, showing step ${current}` : ""}` : null;
+  const chosen = visits.length > 0;
+  const middle = box[0] / 2;
   const shape = s("g", {
     class: ["state", end ? "end" : "", reached ? "reached" : "", now ? "now" : ""].filter(Boolean).join(" "),
-    transform: `translate(${x - box[0] / 2} ${y - box[1] / 2})`,
-    role: label ? "button" : null, tabindex: label ? 0 : null, "aria-label": label, "aria-current": now ? "step" : null, "data-state": state,
-    "aria-hidden": label ? null : "true",
+    transform: `translate(${x - middle} ${y - box[1] / 2})`,
+    role: chosen ? "button" : null, tabindex: chosen ? 0 : null, "aria-current": now ? "step" : null, "data-state": state, "aria-hidden": chosen ? null : "true",
   },
     s("rect", { width: box[0], height: box[1], rx: end ? box[1] / 2 : 5 }),
-    s("text", { x: box[0] / 2, y: visits.length > 0 ? 19 : 27, "text-anchor": "middle" }, nameOf(state)),
-    visits.length > 0 && s("text", { class: "visits", x: box[0] / 2, y: 35, "text-anchor": "middle" }, visits.length > 4 ? plural(visits.length, "step") : words(visits)));
-  if (label) {
+    s("text", { "text-anchor": "middle" },
+      s("tspan", { x: middle, y: chosen ? 19 : 27 }, nameOf(state)),
+      chosen && " ",
+      chosen && s("tspan", { class: "visits", x: middle, y: 35 }, visits.length > 4 ? plural(visits.length, "step") : words(visits))));
+  if (chosen) {
     // Again and again: each of the state's steps in turn.
     const next = (): void => choose(visits[(visits.indexOf(current) + 1) % visits.length]!);
     shape.addEventListener("click", next);

@@ -87,7 +87,7 @@ export class Library {
     if (!file) throw new Unreadable("This file has been closed.");
     let text: string;
     try {
-      if (row.length === 0) throw new Unreadable(row.problem);
+      if (row.length === 0 && file.size > 0) throw new Unreadable(row.problem);
       text = await file.slice(row.offset, row.offset + row.length).text();
     } catch (error) {
       if (error instanceof Unreadable) throw error;
