@@ -80,7 +80,7 @@ export class CompareView {
       h("thead", { role: "rowgroup" }, head ?? h("tr", { class: "sr-only", role: "row" }, ["Field", this.#sides![0].label, this.#sides![1].label].map((name) => h("th", { scope: "col", role: "columnheader" }, name)))),
       h("tbody", { role: "rowgroup" },
         steps && !this.#onlyDifferences && h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader", class: "line-name" }, "Time"), [a, b].map((side) => h("td", { role: "cell", class: "numbers" }, side && "ms" in side ? duration(side.ms) : "–"))),
-        shown.map(lineRow)));
+        shown.map((line) => lineRow(line, alone))));
   }
 }
 
@@ -90,10 +90,12 @@ function titleOf([a, b]: readonly [Step | null, Step | null]): string {
   return a && b && a.n === b.n ? `Step ${a.n}: ${name}` : `Steps ${of(a)} and ${of(b)}: ${name}`;
 }
 
-function lineRow(line: Line): HTMLElement {
-  const [a, b] = cells(line);
-  return h("tr", { class: line.differs ? "differs" : null, role: "row" },
-    h("th", { scope: "row", role: "rowheader", class: "line-name" }, line.name, line.differs && h("span", { class: "sr-only" }, " (differs)")),
+/** @param alone a step that only one run made: there is nothing to mark in it. */
+function lineRow(line: Line, alone: boolean): HTMLElement {
+  const differs = line.differs && !alone;
+  const [a, b] = cells({ ...line, differs });
+  return h("tr", { class: differs ? "differs" : null, role: "row" },
+    h("th", { scope: "row", role: "rowheader", class: "line-name" }, line.name, differs && h("span", { class: "sr-only" }, " (differs)")),
     h("td", { role: "cell" }, a),
     h("td", { role: "cell" }, b));
 }

@@ -176,7 +176,7 @@ export class ListView {
       h("span", { class: "row-what", dir: "auto" }, broken ? `Line ${count(row.line)}: ${row.problem}` : row.question),
       h("span", { class: "row-facts" },
         h("span", { class: `status ${row.status}` }, statusNames[row.status]),
-        !broken && h("span", { class: "numbers quiet" }, `${plural(row.steps, "step")} · ${duration(row.ms)}`)));
+        h("span", { class: "numbers quiet" }, !broken && `${plural(row.steps, "step")} · ${duration(row.ms)}`)));
   }
 
   #key(event: KeyboardEvent): void {
