@@ -7,6 +7,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "./axe.ts";
+import { ProgramService, ScriptedUpstream } from "./program_service.ts";
 import { answerable, ask, engineFolder, expect, lexicalReady, root, siteFolder, StaticServer, test as base, withoutModels } from "./site.ts";
 
 interface Trace {
@@ -460,6 +461,44 @@ test("without models a fork on the site says what it lacks, and with them it is 
   await expect(page.locator("#compare")).toBeVisible({ timeout: 150_000 }); // three times ten pairs, on a busy machine
   await expect(page.locator(".compare").first()).toContainText("taken from the trace.");
   await expect(page.locator(".compare").first()).not.toContainText("Missing");
+});
+
+base("a fork through a live server takes the trace's replies, and asks the server for those that it lacks", async ({ page }) => {
+  const upstream = new ScriptedUpstream();
+  await upstream.start();
+  const service = new ProgramService();
+  try {
+    await withoutModels(page);
+    await page.goto(await service.start({ upstream }));
+    await ask(page, answerable);
+    await expect(page.locator("#answer")).toHaveAttribute("data-by", "live");
+    const before = (await upstream.counts()).calls;
+    const opened = page.waitForEvent("popup");
+    await page.getByRole("button", { name: "Open in the inspector" }).click();
+    const inspector = await opened;
+    const fork = async (from: number, change: () => Promise<unknown>): Promise<void> => {
+      await inspector.locator(".timeline-step").nth(from - 1).click();
+      await inspector.getByRole("button", { name: `Fork from step ${from}` }).click();
+      await change();
+      await inspector.getByRole("button", { name: "Fork", exact: true }).click();
+      await expect(inspector.locator("#compare-title")).toBeVisible();
+    };
+    await fork(2, async () => expect(inspector.getByLabel("Who answers")).toHaveValue("proxy"));
+    await expect(inspector.locator(".compare-said")).toHaveText("Both runs decided the same at every step.");
+    expect((await upstream.counts()).calls).toBe(before);
+    await inspector.keyboard.press("Escape");
+    await fork(1, () => inspector.getByLabel("Passages (top k)").fill("2"));
+    await expect(inspector.locator(".compare").first()).not.toContainText("language model");
+    expect((await upstream.counts()).calls).toBeGreaterThan(before);
+    await inspector.keyboard.press("Escape");
+    await fork(2, async () => {
+      await inspector.getByLabel("Who answers").selectOption("extractive");
+    });
+    await expect(inspector.locator("tr.differs", { hasText: "PROVIDER" })).toContainText(/proxy\s*extractive/);
+  } finally {
+    await service.stop();
+    await upstream.stop();
+  }
 });
 
 base("the site's inspector opens and replays after its server has gone", async ({ page }) => {

@@ -1,15 +1,19 @@
 // The trace inspector: opens traces from files, a paste or a link, shows one at a time with the state machine's way through
 // it, replays it, forks it, and sets two side by side. Everything happens in this browser; viewing needs no engine.
 
+import { Completions } from "../ask/completions.ts";
 import { fill, h, type Child } from "../ask/dom.ts";
 import { OfflineKeeper } from "../ask/offline.ts";
 import { Popover } from "../ask/popover.ts";
 import { offered, pageDefaults, valueOf, type Settings } from "../ask/settings-store.ts";
 import { SettingsView } from "../ask/settings-view.ts";
 import { megabytes, plural } from "../ask/words.ts";
-import type { Chunk, Presets, RunConfig } from "../engine/boundary.ts";
+import type { Chunk, EffectResult, Presets, RunConfig } from "../engine/boundary.ts";
 import { EngineError } from "../engine/engine.ts";
 import type { Trace } from "../engine/trace.ts";
+import { noEndpoint } from "../providers/endpoint.ts";
+import type { Task } from "../providers/provider.ts";
+import { noService, readService, type Service } from "../providers/service.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
@@ -105,9 +109,11 @@ async function carriedEngine(): Promise<ArrayBuffer> {
 function onEvent(event: WorkerEvent): void {
   if (event.event === "rows") {
     library.add(event.rows, event.read);
-  } else {
+  } else if (event.event === "models") {
     models = event.models;
     settingsView.refresh();
+  } else {
+    void complete(event.ticket, event.task);
   }
 }
 
@@ -376,6 +382,7 @@ async function openFork(step: number): Promise<void> {
       return;
     }
     await engineWorker();
+    if (site) service = await readService(api, service);
   } catch (error) {
     problem(words(error));
     return;
@@ -422,15 +429,37 @@ async function loadModels(): Promise<void> {
   await worker.call("models", { storage: await canStore() });
 }
 
-/** A language model answered: no page of this kind can ask it again, but the engine's own answerer can take over. */
+/** Replies of a language model are the trace's; others come from the engine here, or live from the site's server. */
 function providerChoice(trace: Trace, settings: Settings, change: (settings: Settings) => void): Child {
-  if (trace.config.provider === "extractive") return null;
-  const value = settings.set["PROVIDER"] ?? trace.config.provider;
-  const select = h("select", { name: "PROVIDER" },
-    h("option", { value: trace.config.provider, selected: value === trace.config.provider }, `${visible(trace.config.provider)}, from the trace`),
-    h("option", { value: "extractive", selected: value === "extractive" }, "extractive, here"));
+  const recorded = trace.config.provider;
+  const value = settings.set["PROVIDER"] ?? recorded;
+  const words = (provider: string): string => {
+    if (provider === "extractive") return "extractive, here in the browser";
+    if (provider === "proxy" && service.state === "live") return "live: the question goes to this site’s server";
+    return `${visible(provider)}, replies from the trace alone`;
+  };
+  const choices = [...new Set([recorded, "extractive", ...(service.state === "live" ? ["proxy"] : [])])];
+  if (choices.length === 1) return null;
+  const select = h("select", { name: "PROVIDER" }, choices.map((each) => h("option", { value: each, selected: each === value }, words(each))));
   select.addEventListener("change", () => change({ ...settings, set: { ...settings.set, PROVIDER: select.value } }));
   return h("label", { class: "setting" }, h("span", null, "Who answers", h("code", null, "PROVIDER")), select);
+}
+
+/** Of the site's server, asked when a fork is prepared. */
+let service: Service = noService;
+const api = new URL("api/", document.baseURI).href;
+const completions = site && new Completions({
+  api,
+  tasks: site.tasks,
+  indexDigest: () => indexes.open?.digest ?? "",
+  endpoint: () => noEndpoint,
+  chunks: async (ids) => (await engineWorker()).call("chunks", { ids: [...ids] }),
+  onDraft: () => undefined,
+});
+
+async function complete(ticket: number, task: Task): Promise<void> {
+  const result: EffectResult = completions ? await completions.perform(task) : { error: { code: "model_unavailable", message: "this page asks no language model" } };
+  await (await engineWorker()).call("completed", { ticket, result });
 }
 
 async function fork(of: Shown, step: number, config: RunConfig): Promise<void> {
@@ -438,7 +467,9 @@ async function fork(of: Shown, step: number, config: RunConfig): Promise<void> {
   update(of, { verdict: { state: "running", message: "Forking …", step: 0, effect: 0 } });
   try {
     const worker = await engineWorker();
-    const made = await worker.call("fork", { trace: of.document.json, step, config });
+    const live = config.set["PROVIDER"] === "proxy" && service.state === "live";
+    if (live) completions?.begin("live", new AbortController().signal);
+    const made = await worker.call("fork", { trace: of.document.json, step, config, live });
     update(of, { verdict: null });
     const next = shownOf({ trace: made.trace, json: made.json, recorded: null }, `fork from step ${step} of ${of.trace.id}`);
     next.chunks = of.chunks;

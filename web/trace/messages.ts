@@ -1,7 +1,7 @@
 // The messages between the inspector and its workers: one reads files of many traces, the other runs the engine. Both run the
 // same script, so that a page in one file carries it once. Each call ties its request to its reply; events come unasked.
 
-import type { Chunk, ErrorBody, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
+import type { Chunk, Effect, EffectResult, ErrorBody, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress } from "../worker/messages.ts";
@@ -21,7 +21,10 @@ export interface Calls {
   index: { request: { blob: Blob } | null; reply: IndexInfo };
   chunks: { request: { ids: string[] }; reply: (Chunk | null)[] };
   replay: { request: { trace: string }; reply: Replayed };
-  fork: { request: { trace: string; step: number; config: RunConfig }; reply: Forked };
+  /** `live`: what a language model has to complete is asked of the page, by `complete` events. */
+  fork: { request: { trace: string; step: number; config: RunConfig; live: boolean }; reply: Forked };
+  /** What came of a `complete` event. */
+  completed: { request: { ticket: number; result: EffectResult }; reply: null };
   models: { request: { storage: boolean }; reply: null };
 }
 
@@ -51,6 +54,7 @@ export type Answer = { id: number; ok: unknown } | { id: number; error: ErrorBod
 
 export type WorkerEvent =
   | { event: "rows"; rows: Row[]; read: number; size: number }
-  | { event: "models"; models: ModelProgress[] };
+  | { event: "models"; models: ModelProgress[] }
+  | { event: "complete"; ticket: number; task: Extract<Effect, { kind: "complete" }> };
 
 export type FromWorker = Answer | WorkerEvent;

@@ -1,7 +1,7 @@
 // The inspector's worker: reads files of many traces, or replays and forks a trace with the engine. A fork takes from the
 // trace what it holds; what it lacks is asked of the site's models, where they are loaded, and is missing otherwise.
 
-import type { Effect, EffectResult, EngineFactory, IndexInfo } from "../engine/boundary.ts";
+import type { Effect, EffectResult, EngineFactory, IndexInfo, RunConfig } from "../engine/boundary.ts";
 import { Engine, EngineError } from "../engine/engine.ts";
 import { drive } from "../engine/run.ts";
 import type { Trace } from "../engine/trace.ts";
@@ -30,6 +30,16 @@ export function serve(moduleOf: ModuleSource): void {
   let site: Site | undefined;
   let models: Models | undefined;
   let info: IndexInfo | undefined;
+
+  /** LLM tasks that the page works on. */
+  const tasks = new Map<number, (result: EffectResult) => void>();
+  let nextTicket = 1;
+  const complete: Complete = (task) =>
+    new Promise((resolve) => {
+      const ticket = nextTicket++;
+      tasks.set(ticket, resolve);
+      post({ event: "complete", ticket, task });
+    });
 
   const ready = (): Engine => {
     if (!engine) throw new EngineError({ code: "invalid_argument", message: "The engine is not loaded yet." });
@@ -100,7 +110,12 @@ export function serve(moduleOf: ModuleSource): void {
       const { identical, difference, step, effect } = ready().replay(trace);
       return { identical, difference, step, effect, ms: performance.now() - begun };
     },
-    fork: ({ trace, step, config }) => fork(ready(), models, trace, step, config),
+    fork: ({ trace, step, config, live }) => fork(ready(), models, trace, step, config, live ? complete : null),
+    completed: ({ ticket, result }) => {
+      tasks.get(ticket)?.(result);
+      tasks.delete(ticket);
+      return null;
+    },
     models({ storage }) {
       models?.load(storage);
       return null;
@@ -127,7 +142,9 @@ async function answer(handlers: Handlers, { id, kind, body }: Request): Promise<
 
 const without = "this page carries no models";
 
-async function fork(engine: Engine, models: Models | undefined, trace: string, step: number, config: Calls["fork"]["request"]["config"]): Promise<Forked> {
+type Complete = (task: Extract<Effect, { kind: "complete" }>) => Promise<EffectResult>;
+
+async function fork(engine: Engine, models: Models | undefined, trace: string, step: number, config: RunConfig, complete: Complete | null): Promise<Forked> {
   const missing: string[] = [];
   // Asked for only where the trace holds no result: each refusal here is something that the fork had to do without.
   const unanswered = (what: string, why: string): EffectResult => {
@@ -148,8 +165,13 @@ async function fork(engine: Engine, models: Models | undefined, trace: string, s
           const why = models ? models.missing("reranker") : without;
           return why || !models ? unanswered(`the cross-encoder’s scores of ${effect.pairs.length} passages`, why) : models.score(effect.pairs, effect.budget_ms);
         }
-        case "complete":
-          return unanswered(`a language model’s reply (${effect.task})`, "this page asks no language model; the trace holds no reply to this request");
+        case "complete": {
+          const what = `a language model’s reply (${effect.task})`;
+          if (!complete) return unanswered(what, "nobody was chosen to give it, and the trace holds no reply to this request");
+          const result = await complete(effect);
+          if ("error" in result) missing.push(`${what}: ${result.error.message}`);
+          return result;
+        }
       }
     };
     const last = await drive(engine, begun.run, begun, { perform }, () => undefined);
