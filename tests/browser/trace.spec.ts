@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "./axe.ts";
 import { ProgramService, ScriptedUpstream } from "./program_service.ts";
-import { answerable, ask, engineFolder, expect, lexicalReady, root, siteFolder, StaticServer, test as base, withoutModels } from "./site.ts";
+import { answerable, ask, engineFolder, expect, lexicalReady, program, root, siteFolder, StaticServer, test as base, unanswerable, withoutModels } from "./site.ts";
 
 interface Trace {
   id: string;
@@ -251,6 +251,32 @@ test("broken, truncated and foreign files say what is wrong and where", async ({
   await expect(page.locator("#problem")).toBeHidden();
 });
 
+test("what “ask --json” prints opens: a line for each question, and passages where it was asked with their text", async ({ page, inspector, folder }) => {
+  const print = (...options: string[]): string =>
+    execFileSync(program, ["ask", "--index", indexFile, "--set", "RETRIEVAL_MODE=bm25", "--set", "USE_RERANKER=false", "--json", ...options], {
+      input: `${answerable}\n${unanswerable}\n${answerable}\n`, encoding: "utf8", stdio: ["pipe", "pipe", "ignore"],
+    });
+  await page.goto(inspector);
+  await open(page, written(folder, "plain.jsonl", print()));
+  await expect(page.locator(".list-head")).toHaveText("3 traces");
+  await page.locator(".row").first().click();
+  await expect(page.locator(".candidate").first()).toHaveText(/#\d{3}$/);
+  // Compared from a list, traces of the same question are offered first.
+  await page.getByRole("button", { name: "Compare" }).click();
+  await expect(page.locator(".list-head")).toHaveText("2 of 3 traces");
+  await page.locator(".row").nth(1).click();
+  await expect(page.locator(".compare-said")).toHaveText("Both runs decided the same at every step.");
+
+  await open(page, written(folder, "text.jsonl", print("--with-text").split("\n")[0]!));
+  await expect(title(page)).toHaveText(answerable);
+  await expect(page.locator(".candidates .where").first()).toContainText("›");
+  await page.locator(".candidate").first().hover();
+  await expect(page.locator(".popover .passage-text")).toContainText("memory");
+  await open(page, indexFile);
+  await page.getByRole("button", { name: "Replay" }).click();
+  await expect(verdict(page)).toContainText("Identical");
+});
+
 const attack = `<img src=x onerror="globalThis.attacked=true"></script><script>globalThis.attacked=true</script>`;
 const marks = "\u202Eevil\u2066\u0000\u001b[31m\u200F";
 
@@ -383,6 +409,7 @@ test("the keyboard alone opens, chooses, steps, forks, compares and goes back", 
   await page.getByRole("button", { name: "Compare" }).focus();
   await page.keyboard.press("Enter");
   await expect(page.locator("#list .banner")).toContainText("Choose the trace to set beside");
+  await expect(page.getByLabel("Words in question or answer")).toBeFocused();
   await page.getByRole("listbox", { name: "Traces" }).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");

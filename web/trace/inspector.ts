@@ -145,7 +145,7 @@ const runActions = {
   say,
 };
 const runView = new RunView(byId("run"), popover, runActions);
-const listView = new ListView(byId("list"), { filter: () => void filterRows(), open: (row) => void openRow(row) });
+const listView = new ListView(byId("list"), { filter: () => void filterRows().then(sayFiltered), open: (row) => void openRow(row) });
 const compareView = new CompareView(byId("compare"), {
   close: () => go("run"),
   open: (side) => {
@@ -332,6 +332,10 @@ async function filterRows(): Promise<void> {
   listView.show(library.rows, kept, library.read);
 }
 
+function sayFiltered(): void {
+  if (view === "list") say(kept ? `${plural(kept.length, "trace")} of ${library.rows.length} fit.` : `All ${plural(library.rows.length, "trace")}.`);
+}
+
 // ---------------------------------------------------------------- replay
 
 /** Why no replay or fork can be made; empty: the index is open. */
@@ -488,10 +492,17 @@ function pickSecond(): void {
   if (library.rows.length > 1) {
     go("list");
     listView.focusFilter();
+    void offerSameQuestion(shown.document.trace.question);
   } else {
     go("open");
   }
   say("Choose the trace to set beside this one.");
+}
+
+/** Where the list holds other traces of the same question, it begins with those. */
+async function offerSameQuestion(question: string): Promise<void> {
+  const same = await library.filter({ text: question, status: "", steps: 0 });
+  if (beside && same.length > 1 && same.length < library.rows.length) listView.setText(question);
 }
 
 function compare(a: Shown, b: Shown, label = "B", note = ""): void {

@@ -19,7 +19,7 @@ const statusNames: Record<Row["status"], string> = { answered: "answered", refus
 export class ListView {
   readonly #root: HTMLElement;
   readonly #actions: ListActions;
-  readonly #head = h("p", { class: "list-head", role: "status" });
+  readonly #head = h("p", { class: "list-head" });
   readonly #banner = h("p", { class: "banner", hidden: true });
   readonly #scroller = h("div", { class: "rows", role: "listbox", tabindex: 0, "aria-label": "Traces" });
   readonly #spacer = h("div", { class: "rows-all", role: "presentation" });
@@ -87,6 +87,11 @@ export class ListView {
     this.#chosen = 0;
     this.#scroller.scrollTop = 0;
     this.show([], null, 1);
+  }
+
+  setText(text: string): void {
+    this.#text.value = text;
+    this.#actions.filter(this.filter);
   }
 
   /** Words above the list while a second trace is being chosen. */
