@@ -97,6 +97,7 @@ test("from disk with the network cut, a recorded run opens, is stepped through b
   await expect(title(page)).toBeVisible();
   await page.getByRole("button", { name: "Replay" }).click();
   await expect(verdict(page)).toContainText("Identical");
+  await expect(page.locator("#live")).toContainText("Identical");
   await page.keyboard.press("Home");
   await expect(page.locator(".candidates")).toContainText("Network internal mode");
 });
@@ -447,6 +448,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Fork from" }).click();
       await check("fork");
       await page.keyboard.press("Escape");
+      const failed = { ...traceOf(answeredFile), status: "failed", answer: "", citations: [], error: { code: "quota_spent", message: "The quota of today is spent." } };
+      await open(page, written(folder, "failed.json", failed));
+      await expect(page.locator(".machine [data-state='failed']")).toBeVisible();
+      await check("failed");
       await open(page, answeredFile, refusedFile);
       await expect(page.locator("#compare-title")).toBeVisible();
       await check("compare");

@@ -21,17 +21,24 @@ const wide: Layout = {
     question: [54, 88], retrieve: [198, 88], grade_context: [350, 88], generate: [502, 88], answered: [646, 88],
     rewrite_query: [274, 184], refuse: [502, 184], refused: [646, 184], failed: [646, 24],
   },
-  bend: { "retrieve>generate": [350, -20] },
+  bend: { "retrieve>generate": [350, -20], "retrieve>failed": [400, -24], "rewrite_query>failed": [580, 150] },
 };
 
 const narrow: Layout = {
   size: [320, 428],
   at: {
     question: [104, 26], retrieve: [104, 112], grade_context: [104, 214], generate: [104, 316], answered: [104, 402],
-    rewrite_query: [256, 163], refuse: [256, 316], refused: [256, 402], failed: [256, 26],
+    rewrite_query: [256, 163], refuse: [256, 316], refused: [256, 402], failed: [180, 484],
   },
-  bend: { "retrieve>generate": [-20, 214] },
+  // A run that failed leaves by the lane between the two columns.
+  bend: {
+    "retrieve>generate": [-20, 214],
+    "retrieve>failed": [180, 112], "grade_context>failed": [180, 214], "generate>failed": [180, 316], "rewrite_query>failed": [180, 163],
+  },
 };
+
+/** Below the rest on narrow screens; a run that did not fail needs no room for it. */
+const roomForFailed = 82;
 
 const endNames: Record<string, string> = { question: "Question", answered: "Answered", refused: "Refused", failed: "Failed" };
 const nameOf = (state: State): string => endNames[state] ?? nodeNames[state as Node];
@@ -60,7 +67,8 @@ export function diagram(trace: Trace, current: number, vertical: boolean, choose
   const ended = way.states.at(-1);
   const edges = new Set<Edge>([...transitions, ...way.taken.keys()]);
   const states = (Object.keys(layout.at) as State[]).filter((state) => state !== "failed" || ended === "failed");
-  const [width, height] = layout.size;
+  const [width, room] = layout.size;
+  const height = vertical && ended === "failed" ? room + roomForFailed : room;
   // Drawn in this order: edges that were not taken lie beneath those that were.
   const drawn = [...edges].sort((a, b) => Number(way.taken.has(a)) - Number(way.taken.has(b)));
   return s("svg", { class: "machine", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `State machine. This run: ${way.states.map(nameOf).join(", ")}.` },

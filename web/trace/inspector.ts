@@ -348,7 +348,10 @@ async function indexMissing(trace: Trace): Promise<string> {
 async function replay(): Promise<void> {
   const of = shown;
   if (!of) return;
-  const verdict = (state: Verdict["state"], message: string, step = 0, effect = 0): void => update(of, { verdict: { state, message, step, effect } });
+  const verdict = (state: Verdict["state"], message: string, step = 0, effect = 0): void => {
+    update(of, { verdict: { state, message, step, effect } });
+    say(message);
+  };
   verdict("running", "Replaying …");
   try {
     const missing = await indexMissing(of.document.trace);
@@ -383,6 +386,7 @@ async function openFork(step: number): Promise<void> {
     footer();
     if (missing) {
       update(of, { verdict: { state: "failed", message: missing, step: 0, effect: 0 } });
+      say(missing);
       return;
     }
     await engineWorker();
@@ -481,6 +485,7 @@ async function fork(of: Shown, step: number, config: RunConfig): Promise<void> {
     compare(of, next, `Fork from step ${step}`, `${plural(made.served, "result")} taken from the trace.${lacking}`);
   } catch (error) {
     update(of, { verdict: { state: "failed", message: words(error), step: 0, effect: 0 } });
+    say(words(error));
   }
 }
 

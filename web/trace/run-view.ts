@@ -10,6 +10,7 @@ import type { Step, Trace } from "../engine/trace.ts";
 import { diagram } from "./diagram.ts";
 import type { TraceDocument } from "./document.ts";
 import { stepView } from "./step-view.ts";
+import { visible } from "./visible.ts";
 
 export interface Verdict {
   state: "running" | "identical" | "different" | "failed";
@@ -127,7 +128,7 @@ export class RunView {
           button("link", "Copy link", () => actions.copyLink()),
           button("download", "Download", () => actions.download()),
           actions.back && button("back", "Back to the list", actions.back)),
-        h("p", { class: verdict ? `replay ${verdict.state}` : "replay", role: "status", hidden: verdict === null },
+        h("p", { class: verdict ? `replay ${verdict.state}` : "replay", hidden: verdict === null },
           verdict?.message,
           verdict && verdict.step > 0 && [" ", h("button", { type: "button", class: "plain", "data-key": "go", on: { click: () => this.choose(verdict.step) } }, `Show step ${verdict.step}`)])),
       h("div", { class: "run-body" },
@@ -151,7 +152,7 @@ export class RunView {
             },
             differing: verdict?.state === "different" && verdict.step === step?.n ? verdict.effect : 0,
           })),
-        h("div", { class: "run-rest" }, answer(trace), about(trace))));
+        h("div", { class: "run-rest" }, answer(trace), about(trace, recorded))));
     if (!key) return;
     const again = [...this.#root.querySelectorAll<HTMLElement>("[data-key], [data-state]")].find((each) => (each.dataset["key"] ?? each.dataset["state"]) === key);
     // A button that has just become useless hands its focus to the step's heading's neighbour.
@@ -190,12 +191,13 @@ function answer(trace: Trace): Child {
     })));
 }
 
-function about(trace: Trace): HTMLElement {
+function about(trace: Trace, recorded: TraceDocument["recorded"]): HTMLElement {
   const entry = (name: string, value: string | null | undefined): Child => value && [h("dt", null, name), h("dd", null, value)];
   const models = Object.entries(trace.models).filter(([, model]) => model).map(([role, model]) => `${role} ${model}`).join(", ");
   return h("details", { class: "run-about" },
     h("summary", null, "Run, settings and index"),
     h("dl", { class: "facts" },
+      recorded && entry("Recorded", visible([recorded.at, recorded.by && `by ${recorded.by}`].filter(Boolean).join(" "))),
       entry("Run", trace.id), entry("Started", trace.started_at), entry("Engine", `${trace.engine.version} (${trace.engine.target})`), entry("Models", models),
       entry("Index", trace.index_digest), entry("Corpus", trace.corpus_revision),
       Object.entries(trace.stages).map(([stage, value]) => entry(`Stage ${stage}`, value)),
