@@ -117,6 +117,8 @@ function onEvent(event: WorkerEvent): void {
   }
 }
 
+/** Of the site's server, asked when a fork is prepared. */
+let service: Service = noService;
 const indexes = new IndexStore(engineWorker, site !== null);
 
 // ---------------------------------------------------------------- views
@@ -391,6 +393,7 @@ async function openFork(step: number): Promise<void> {
     }
     await engineWorker();
     if (site) service = await readService(api, service);
+    footer();
   } catch (error) {
     problem(words(error));
     return;
@@ -453,8 +456,6 @@ function providerChoice(trace: Trace, settings: Settings, change: (settings: Set
   return h("label", { class: "setting" }, h("span", null, "Who answers", h("code", null, "PROVIDER")), select);
 }
 
-/** Of the site's server, asked when a fork is prepared. */
-let service: Service = noService;
 const api = new URL("api/", document.baseURI).href;
 const completions = site && new Completions({
   api,
@@ -556,7 +557,8 @@ function download(): void {
 function footer(): void {
   const { open } = indexes;
   fill(byId("foot"),
-    h("p", null, "Nothing is uploaded: traces stay in this browser. ",
+    h("p", null,
+      service.state === "live" ? "Traces stay in this browser; only a fork that you ask to be answered live sends its question to this site’s server. " : "Nothing is uploaded: traces stay in this browser. ",
       open ? ["Index for replay: ", h("strong", null, visible(open.metadata.title || open.metadata.corpus)), ` · ${plural(open.chunks, "passage")} · ${open.digest}`] : site ? "Replay takes this site’s index, or one that you open." : "For replay, open the index file that a trace names."));
 }
 
