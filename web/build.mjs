@@ -3,6 +3,7 @@
 //   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
 //   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
+//   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
@@ -18,6 +19,7 @@ import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
 import { filePage, sitePage } from "./pages.mjs";
+import { inspectorFile, inspectorPage } from "./trace/build.mjs";
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const { values: flags, positionals } = parseArgs({
@@ -26,7 +28,7 @@ const { values: flags, positionals } = parseArgs({
     engine: { type: "string", default: path.join(root, "dist/engine") },
     index: { type: "string" },
     models: { type: "string" },
-    out: { type: "string", default: path.join(root, "dist/site") },
+    out: { type: "string" },
     debug: { type: "boolean", default: false },
   },
 });
@@ -45,7 +47,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages"].includes(what)) fail("usage: node web/build.mjs node | pages [--out DIR] | site --index FILE [--models DIR] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | site --index FILE [--models DIR] [--out DIR]", 2);
+}
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -64,9 +69,32 @@ if (what === "node") {
   process.exit(0);
 }
 if (what === "pages") {
-  const folder = flags.out !== path.join(root, "dist/site") ? flags.out : path.join(root, "dist");
-  await mkdir(folder, { recursive: true });
-  for (const name of ["report", "review"]) await writeFile(path.join(folder, `${name}.html`), await filePage(root, name, flags.debug));
+  await mkdir(flags.out, { recursive: true });
+  for (const name of ["report", "review"]) await writeFile(path.join(flags.out, `${name}.html`), await filePage(root, name, flags.debug));
+  process.exit(0);
+}
+const must = (file, what) => (existsSync(file) ? file : fail(`${what} is missing: ${file}`));
+
+const bundle = async (entry, options = {}) => {
+  const result = await build({
+    entryPoints: [path.join(root, entry)],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: ["es2022", "chrome109", "firefox115", "safari16.4"],
+    minify: !flags.debug,
+    legalComments: "none",
+    logLevel: "warning",
+    outfile: "out.js",
+    ...options,
+  });
+  return result.outputFiles[0].contents;
+};
+
+if (what === "trace") {
+  must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
+  await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
+  console.log(JSON.stringify({ file: path.relative(process.cwd(), flags.out), bytes: (await stat(flags.out)).size }));
   process.exit(0);
 }
 if (!flags.index) fail("--index FILE is needed", 2);
@@ -77,7 +105,6 @@ await mkdir(path.join(staging, "assets"), { recursive: true });
 const written = [];
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-const must = (file, what) => (existsSync(file) ? file : fail(`${what} is missing: ${file}`));
 
 /** Puts a file under assets/ with its digest in its name; gives its address relative to the page. */
 async function put(name, bytes, digest = sha256(bytes)) {
@@ -97,22 +124,6 @@ async function putFile(name, file, digest) {
   written.push(target);
   return target;
 }
-
-const bundle = async (entry, options = {}) => {
-  const result = await build({
-    entryPoints: [path.join(root, entry)],
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: ["es2022", "chrome109", "firefox115", "safari16.4"],
-    minify: !flags.debug,
-    legalComments: "none",
-    logLevel: "warning",
-    outfile: "out.js",
-    ...options,
-  });
-  return result.outputFiles[0].contents;
-};
 
 // ---- what the page loads later
 
@@ -175,21 +186,24 @@ const page = {
   JS: await put("ask.js", await bundle("web/ask/ask.ts")),
   ICON: await put("icon.svg", await readFile(path.join(root, "assets/page/icon.svg"))),
 };
+const inspector = await inspectorPage({ root, debug: flags.debug, put, bundle, site, icon: page.ICON });
 const template = await readFile(path.join(root, "web/index.html"), "utf8");
-site.version = sha256(JSON.stringify([template, site, page])).slice(0, 16);
+site.version = sha256(JSON.stringify([template, site, page, inspector.html()])).slice(0, 16);
 const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 const html = template.replace(/%(SITE|CSS|JS|ICON)%/g, (_, name) => (name === "SITE" ? attribute(JSON.stringify(site)) : page[name]));
 await writeFile(path.join(staging, "index.html"), html);
+await writeFile(path.join(staging, "trace.html"), inspector.html());
 await writeFile(path.join(staging, "site.json"), `${JSON.stringify(site, null, 2)}\n`);
 const manifest = {
   version: site.version,
   page: "index.html",
+  others: ["trace.html", "report.html", "review.html"],
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
-  files: [...Object.values(page), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
+  files: [...Object.values(page), ...inspector.files, site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
-written.push("index.html", "site.json", "service-worker.js");
+written.push("index.html", "trace.html", "site.json", "service-worker.js");
 for (const name of ["report", "review"]) {
   await writeFile(path.join(staging, `${name}.html`), await sitePage(root, name, flags.debug, page.ICON, put));
   written.push(`${name}.html`);

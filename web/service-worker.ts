@@ -7,12 +7,13 @@ export {};
 declare const self: ServiceWorkerGlobalScope;
 
 /** Written by the build. Paths are relative to this file. */
-declare const MANIFEST: { version: string; page: string; files: string[]; runtime: string[] };
+declare const MANIFEST: { version: string; page: string; others: string[]; files: string[]; runtime: string[] };
 
 const cacheName = `polygraph-page-${MANIFEST.version}`;
 const cachePrefix = "polygraph-page-";
 const address = (path: string): string => new URL(path, self.location.href).href;
 const page = address(MANIFEST.page);
+const pages = new Set([MANIFEST.page, ...MANIFEST.others].map(address));
 const kept = new Set([...MANIFEST.files, ...MANIFEST.runtime].map(address));
 
 self.addEventListener("install", (event) => {
@@ -21,12 +22,14 @@ self.addEventListener("install", (event) => {
 
 async function install(): Promise<void> {
   const cache = await caches.open(cacheName);
-  const response = await fetch(page, { cache: "reload" });
-  if (!response.ok) throw new Error(`${page}: ${response.status}`);
-  if (!(await response.clone().text()).includes(MANIFEST.version)) {
-    throw new Error("the site changed while it was being kept; the next visit tries again");
+  for (const each of pages) {
+    const response = await fetch(each, { cache: "reload" });
+    if (!response.ok) throw new Error(`${each}: ${response.status}`);
+    if (!(await response.clone().text()).includes(MANIFEST.version)) {
+      throw new Error("the site changed while it was being kept; the next visit tries again");
+    }
+    await cache.put(each, response);
   }
-  await cache.put(page, response);
   await cache.addAll(MANIFEST.files.map(address));
 }
 
@@ -46,7 +49,8 @@ self.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || request.headers.has("range")) return;
   const url = request.url.replace(/[?#].*$/, "");
   if (request.mode === "navigate") {
-    if (url === page || url === address("./")) event.respondWith(fromCache(page, request));
+    if (pages.has(url)) event.respondWith(fromCache(url, request));
+    else if (url === address("./")) event.respondWith(fromCache(page, request));
   } else if (kept.has(url)) {
     event.respondWith(fromCache(url, request));
   }

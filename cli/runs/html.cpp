@@ -7,7 +7,7 @@
 namespace polygraph::cli {
 namespace {
 
-constexpr std::string_view marker = "<!-- report-data -->";
+constexpr std::string_view marker = "<!--polygraph-report-data-->";
 
 }  // namespace
 

@@ -281,6 +281,9 @@ Result<void> RunFile::write(std::string_view text) {
 }
 
 Result<void> RunFile::append(const RunItem& item, std::string_view golden, std::string_view result, std::string_view judgement, std::string_view finished_at) {
+  for (const std::string_view part : {golden, result, judgement}) {
+    if (part.find('\n') != std::string_view::npos) return fail(ErrorCode::internal, "the item \"" + item.id + "\" would take more than a line");
+  }
   if (!done_.insert(item).second) return fail(ErrorCode::internal, "the item \"" + item.id + "\" was finished twice");
   if (auto written = write(line_text(item, golden, result, judgement, finished_at)); !written) {
     done_.erase(item);

@@ -81,7 +81,9 @@ Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge,
         judgement = judges::to_json(*verdicts);
         if (has_judge_error(*verdicts)) ++progress.judge_errors;
       }
-      if (auto written = file.append(open[place], golden::write_item(*items[place]), diagnosis::to_json(answer.result), judgement, utc_now()); !written) return stop(written.error());
+      std::string golden = golden::write_item(*items[place]);
+      while (golden.ends_with('\n')) golden.pop_back();
+      if (auto written = file.append(open[place], golden, diagnosis::to_json(answer.result), judgement, utc_now()); !written) return stop(written.error());
       ++progress.done;
       if (!answer.result.completed()) ++progress.failed;
       progress.interrupted = !go_on(progress);

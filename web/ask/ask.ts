@@ -10,6 +10,7 @@ import { loadEndpoint, saveEndpoint } from "../providers/endpoint.ts";
 import type { ProviderFailure } from "../providers/provider.ts";
 import { recordingFor } from "../providers/recordings.ts";
 import { noService, readRecording, readService, type Service } from "../providers/service.ts";
+import { toFragment } from "../trace/fragment.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
 import type { Finished, WorkerEvent } from "../worker/messages.ts";
@@ -510,6 +511,15 @@ function downloadTrace(): void {
   URL.revokeObjectURL(url);
 }
 
+/** The trace goes along in the address, behind the #: no server sees it. */
+async function inspectTrace(): Promise<void> {
+  const { run } = store.state;
+  if (!run?.json) return;
+  const fragment = await toFragment(run.json);
+  if (fragment) window.open(new URL(`trace.html${fragment}`, document.baseURI).href, "_blank", "noopener");
+  else toast("This trace is too long for a link: download it and open its file in the inspector");
+}
+
 function changeSettings(settings: Settings): void {
   saveSettings(storage, settings);
   store.update({ settings });
@@ -586,6 +596,7 @@ document.addEventListener("click", (event) => {
 const panel = new TracePanel(byId("trace"), popover, {
   replay: () => void replay(),
   download: downloadTrace,
+  inspect: () => void inspectTrace(),
   copyLink: () => void copy(new URL(addressOf(store.state.asked), document.baseURI).href, "Link"),
   forkFrom,
 });

@@ -53,7 +53,8 @@ function row(candidate: Candidate, handedOn: boolean, kept: boolean, chunk: Chun
   return h("tr", { role: "row", "data-id": candidate.id, class: kept ? "kept" : handedOn ? "handed-on" : null },
     h("td", { role: "cell", class: "rank" }, String(candidate.rank)),
     h("td", { role: "cell", class: "what" }, link, status,
-      h("span", { class: "where" }, place && [heading(place), " · "], h("span", { class: "numbers" }, chunkNumber(candidate.id)))),
+      // Without its passage a candidate is its id, number and all.
+      chunk && h("span", { class: "where" }, place && [heading(place), " · "], h("span", { class: "numbers" }, chunkNumber(candidate.id)))),
     stages.map((stage) => cell(candidate, stage.name)));
 }
 

@@ -17,6 +17,8 @@ export interface SettingsDialog {
   title: string;
   note: string;
   settings: Settings;
+  /** What “Reset” leads back to, and “changed” is measured by; without it the product's default. */
+  initial?: Settings;
   presets: Presets | null;
   /** The part about who answers, made anew with the settings that hold now. */
   answerers?: (settings: Settings, change: (settings: Settings) => void) => Child;
@@ -28,9 +30,21 @@ export interface SettingsDialog {
 export class SettingsView {
   readonly #dialog: HTMLDialogElement;
   #show: () => void = () => undefined;
+  /** A button is being pressed: were it made anew now, the click would be lost. */
+  #pressed = false;
+  #stale = false;
 
   constructor(dialog: HTMLDialogElement) {
     this.#dialog = dialog;
+    dialog.addEventListener("pointerdown", () => (this.#pressed = true));
+    for (const type of ["pointerup", "pointercancel"]) {
+      window.addEventListener(type, () => {
+        if (!this.#pressed) return;
+        this.#pressed = false;
+        if (this.#stale) window.setTimeout(() => this.#show()); // after the click
+        this.#stale = false;
+      });
+    }
     dialog.addEventListener("click", (event) => {
       if (event.target === dialog) dialog.close();
     });
@@ -39,12 +53,16 @@ export class SettingsView {
   open(options: SettingsDialog): void {
     let settings = options.settings;
     const show = (): void => {
+      if (this.#pressed) {
+        this.#stale = true;
+        return;
+      }
       const focused = (document.activeElement as HTMLElement | null)?.getAttribute("name");
       fill(this.#dialog, this.#form(options, settings, (next) => {
         settings = next;
         options.change?.(next);
         show();
-      }));
+      }, () => settings));
       if (focused) this.#dialog.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
     };
     this.#show = show;
@@ -59,7 +77,7 @@ export class SettingsView {
     this.#show();
   }
 
-  #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void): Child[] {
+  #form(options: SettingsDialog, settings: Settings, change: (settings: Settings) => void, latest: () => Settings): Child[] {
     const { presets, confirm } = options;
     const names = presets?.presets ?? [settings.preset];
     const form = h("form", { method: "dialog" },
@@ -70,21 +88,22 @@ export class SettingsView {
         h("select", { name: "preset", on: { change: (event) => change({ ...settings, preset: (event.target as HTMLSelectElement).value, set: {} }) } },
           names.map((name) => h("option", { value: name, selected: name === settings.preset }, name)))),
       h("p", { class: "setting-note quiet" }, presetNotes[settings.preset] ?? ""),
-      offered.map((option) => this.#option(option, presets, settings, change)),
+      offered.map((option) => this.#option(option, options, settings, change)),
       h("p", { class: "dialog-actions" },
-        !isDefault(settings) && h("button", { type: "button", class: "plain", on: { click: () => change({ ...settings, preset: "tuned", set: {} }) } }, "Reset"),
+        !isReset(settings, options.initial) &&
+          h("button", { type: "button", class: "plain", on: { click: () => change({ ...settings, ...(options.initial ?? { preset: "tuned", set: {} }) }) } }, "Reset"),
         confirm && h("button", { type: "submit", value: "cancel", class: "plain" }, "Cancel"),
         h("button", { type: "submit", class: "primary", value: "done" }, confirm?.label ?? "Done")));
     form.addEventListener("submit", (event) => {
-      if (confirm && (event.submitter as HTMLButtonElement | null)?.value === "done") confirm.run(settings);
+      if (confirm && (event.submitter as HTMLButtonElement | null)?.value === "done") confirm.run(latest());
     });
     return [form];
   }
 
-  #option(option: (typeof offered)[number], presets: Presets | null, settings: Settings, change: (settings: Settings) => void): HTMLElement {
+  #option(option: (typeof offered)[number], { presets, initial }: SettingsDialog, settings: Settings, change: (settings: Settings) => void): HTMLElement {
     const value = valueOf(presets, settings, option.name);
     const set = (next: string): void => change(withOption(presets, settings, option.name, next));
-    const changed = settings.set[option.name] !== undefined;
+    const changed = settings.set[option.name] !== undefined && settings.set[option.name] !== initial?.set[option.name];
     const label = h("span", null, option.label, h("code", null, option.name), changed && h("span", { class: "tag" }, "changed"));
     switch (option.kind) {
       case "choice":
@@ -106,4 +125,10 @@ export class SettingsView {
           }));
     }
   }
+}
+
+function isReset(settings: Settings, initial: Settings | undefined): boolean {
+  if (!initial) return isDefault(settings);
+  const names = new Set([...Object.keys(settings.set), ...Object.keys(initial.set)]);
+  return settings.preset === initial.preset && [...names].every((name) => settings.set[name] === initial.set[name]);
 }

@@ -13,6 +13,8 @@ export interface TraceActions {
   replay(): void;
   download(): void;
   copyLink(): void;
+  /** Opens the trace in the inspector, a page of its own. */
+  inspect(): void;
   /** Opens the settings to ask again from this step on. */
   forkFrom(step: number): void;
 }
@@ -65,7 +67,8 @@ export class TracePanel {
         finished && h("span", { class: "trace-actions" },
           h("button", { type: "button", class: "plain", "data-key": "replay", on: { click: () => this.#actions.replay() } }, "Replay"),
           h("button", { type: "button", class: "plain", "data-key": "download", on: { click: () => this.#actions.download() } }, "Download"),
-          h("button", { type: "button", class: "plain", "data-key": "link", on: { click: () => this.#actions.copyLink() } }, "Copy link"))),
+          h("button", { type: "button", class: "plain", "data-key": "link", on: { click: () => this.#actions.copyLink() } }, "Copy link"),
+          h("button", { type: "button", class: "plain", "data-key": "inspect", on: { click: () => this.#actions.inspect() } }, "Open in the inspector"))),
       verdict && h("p", { class: `replay ${verdict.state}`, role: "status" }, verdict.message),
       run.forked && h("p", { class: "quiet" }, `Asked again from step ${run.forked.step}; ${plural(run.forked.served, "result")} taken from the earlier trace.`),
       h("ol", { class: "steps" }, trace.steps.map((step) => this.#step(step, run, trace))),
