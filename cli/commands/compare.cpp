@@ -5,8 +5,11 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/stored_document.hpp"
+#include "cli/runs/setup.hpp"
 #include "wasm/comparison/comparison.hpp"
+#include "wasm/metrics/statistics.hpp"
 #include "wasm/report/comparison_text.hpp"
+#include "wasm/report/evaluation.hpp"
 
 namespace polygraph::cli {
 namespace {
@@ -18,12 +21,72 @@ struct SideOptions {
 
 struct Options {
   SideOptions a, b;
+  std::string pipeline_a, pipeline_b;
+  RunOptions runs;
   std::string out, markdown;
-  std::uint32_t k = diagnosis::default_k;
   diagnosis::Rules rules;
   comparison::Options comparison;
-  bool json = false, no_keep = false, fail_on_regression = false;
+  bool no_keep = false, fail_on_regression = false;
 };
+
+/// The paired tests of evaluation.md over all metrics at once.
+std::vector<comparison::PairedTest> paired_tests(const std::vector<comparison::PairedSample>& samples) {
+  // Every metric has its own items, those that both sides have a value for: columns over the longest, the rest unscored.
+  std::size_t items = 0;
+  for (const auto& sample : samples) items = std::max(items, sample.a.size());
+  struct Columns {
+    std::vector<double> a, b;
+    std::vector<std::uint8_t> scored;
+  };
+  std::vector<Columns> columns;
+  for (const auto& sample : samples) {
+    Columns column{sample.a, sample.b, std::vector<std::uint8_t>(sample.a.size(), 1)};
+    column.a.resize(items);
+    column.b.resize(items);
+    column.scored.resize(items);
+    columns.push_back(std::move(column));
+  }
+  metrics::Family family;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    family.push_back({{columns[i].a, columns[i].scored}, {columns[i].b, columns[i].scored}, samples[i].boolean});
+  }
+  const auto tested = metrics::compare(items, std::span(&family, 1), report::seed).front();
+  std::vector<comparison::PairedTest> out;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const metrics::Comparison& test = tested[i];
+    if (!test.delta || !test.p || !test.p_holm) continue;
+    comparison::PairedTest one;
+    one.metric = samples[i].metric;
+    one.delta = *test.delta;
+    if (test.interval) {
+      one.low = test.interval->low;
+      one.high = test.interval->high;
+    }
+    one.p = *test.p;
+    one.p_holm = *test.p_holm;
+    one.n = test.n;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+/// Runs both pipelines over the golden set; each run is kept, and continued where it was stopped.
+ExitCode run_pipelines(Context& context, Options& options) {
+  options.runs.pipelines = {options.pipeline_a, options.pipeline_b};
+  std::string file;
+  auto bench = set_up(context, options.runs, file);
+  if (!bench) return report(bench.error(), file);
+  watch_interrupts();
+  std::string* const sides[] = {&options.a.report, &options.b.report};
+  for (std::size_t side = 0; side < 2; ++side) {
+    auto subject = open_subject(context, options.runs, {true, options.runs.pipelines[side]}, **bench);
+    if (!subject) return report(subject.error());
+    const RunDone done = run_subject(context, options.runs, **subject, **bench, {});
+    if (done.status != ExitCode::done) return done.status;
+    *sides[side] = done.file.string();
+  }
+  return ExitCode::done;
+}
 
 /// A side read; `status` says why it could not be.
 struct OpenedSide {
@@ -40,9 +103,9 @@ OpenedSide open_side(const SideOptions& side, const char* letter, const KeptResu
   if (side.report.empty() && side.results.empty()) {
     return {nullptr, report({ErrorCode::invalid_argument, fmt::format("side {0} is missing; give --report-{0} FILE or --results-{0} FILE", letter)})};
   }
-  if (side.results.empty() || side.report.empty()) return opened(side.report.empty() ? side.results : side.report, options.k);
+  if (side.results.empty() || side.report.empty()) return opened(side.report.empty() ? side.results : side.report, options.runs.k);
   // Results beside a report: the report's names and K, everything else from the results.
-  OpenedSide head = opened(side.report, options.k);
+  OpenedSide head = opened(side.report, options.runs.k);
   if (!head.document) return head;
   const diagnosis::EvaluationReport& report_read = head.document->document().report;
   OpenedSide body = opened(side.results, report_read.retrieval.k);
@@ -62,9 +125,15 @@ OpenedSide open_side(const SideOptions& side, const char* letter, const KeptResu
   return body;
 }
 
-ExitCode run(Context& context, const Options& options) {
+ExitCode run(Context& context, Options options) {
   const KeptResults kept(context.settings);
-  // Pipelines given instead of stored results would be run here, and their evaluations take the documents' place.
+  if (options.pipeline_a.empty() != options.pipeline_b.empty()) {
+    return report({ErrorCode::invalid_argument, "a pipeline is compared with a pipeline: give --pipeline-a and --pipeline-b", options.pipeline_a.empty() ? "--pipeline-a" : "--pipeline-b"});
+  }
+  if (!options.pipeline_a.empty()) {
+    if (const ExitCode status = run_pipelines(context, options); status != ExitCode::done) return status;
+  }
+  options.comparison.test = paired_tests;
   const OpenedSide a = open_side(options.a, "a", kept, options);
   if (!a.document) return a.status;
   const OpenedSide b = open_side(options.b, "b", kept, options);
@@ -92,7 +161,7 @@ ExitCode run(Context& context, const Options& options) {
     const auto written = write_atomically(options.markdown, [&](const json::Sink& sink) { sink(markdown); });
     if (!written) return report({ErrorCode::io, written.error().message}, options.markdown);
   }
-  if (options.json) {
+  if (options.runs.json) {
     {
       json::Writer writer([](std::string_view piece) { print(piece); });
       document(writer);
@@ -115,17 +184,18 @@ void add_compare(CLI::App& program, Context& context) {
   command->add_option("--report-b", options->b.report, what)->type_name("FILE");
   command->add_option("--results-a", options->a.results, "Results of single queries, where the report has none")->type_name("FILE");
   command->add_option("--results-b", options->b.results, "The same for B")->type_name("FILE");
+  command->add_option("--pipeline-a", options->pipeline_a, "Runs a pipeline instead: a command (cmd:…), a .py or .mjs file, an http(s) URL, or dense, hybrid, hybrid_rerank")->type_name("P");
+  command->add_option("--pipeline-b", options->pipeline_b, "The same for B")->type_name("P");
   command->add_option("--quality-tolerance", options->comparison.quality_tolerance, "A smaller difference of a quality metric is a tie")
       ->check(CLI::Range(0.0, 1.0))->capture_default_str();
   command->add_option("--latency-tolerance-ms", options->comparison.latency_tolerance_ms, "A smaller difference of mean retrieval is a tie")
       ->check(CLI::Range(0.0, 1e9))->capture_default_str();
-  command->add_option("--k", options->k, "K of results that name none")->check(CLI::Range(std::uint32_t{1}, diagnosis::max_k))->capture_default_str();
+  add_run_options(*command, options->runs);
   command->add_flag("--fail-on-regression", options->fail_on_regression, "Exit with 1 when B is a regression");
-  command->add_flag("--json", options->json, "One JSON object");
   command->add_option("--out", options->out, "Write that object to a file")->type_name("FILE");
   command->add_option("--md", options->markdown, "Write the comparison as Markdown to a file")->type_name("FILE");
   command->add_flag("--no-keep", options->no_keep, "Leave nothing in .polygraph/comparisons");
-  command->footer("Examples:\n  polygraph compare --report-a dense.json --report-b hybrid.jsonl\n"
+  command->footer("Examples:\n  polygraph compare --pipeline-a dense --pipeline-b hybrid\n  polygraph compare --report-a dense.json --report-b hybrid.jsonl\n"
       "  polygraph compare --report-a HEAD~1 --report-b latest --fail-on-regression");
   command->callback([&context, options] { context.status = run(context, *options); });
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/console.hpp"
+#include "cli/runs/tables.hpp"
 
 namespace polygraph::cli {
 
@@ -38,6 +39,14 @@ Result<std::unique_ptr<StoredDocument>> StoredDocument::open(const std::string& 
     if (!mapped) return tl::unexpected(std::move(mapped.error()));
     out->mapped_ = std::move(*mapped);
     view = {reinterpret_cast<const char*>(out->mapped_->bytes().data()), out->mapped_->bytes().size()};
+  }
+  if (view.starts_with("{\"kind\":\"run\"")) {
+    if (!out->mapped_) return fail(ErrorCode::invalid_argument, "a run is read from its file, not from stdin or a pipe");
+    auto run = load_run(file);
+    if (!run) return tl::unexpected(std::move(run.error()));
+    out->mapped_ = std::move((*run)->file);
+    out->document_ = std::move((*run)->run.document);
+    return out;
   }
   diagnosis::ReadOptions reading = options;
   reading.passed = out->passed();

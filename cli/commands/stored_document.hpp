@@ -13,7 +13,7 @@ namespace polygraph::cli {
 
 class StoredDocument {
  public:
-  /// Opens and reads `file`: a path, `-` for stdin, or the name of a kept result. `file()` then says what was read. Fails as
+  /// Opens and reads `file`: a path (of a run, too), `-` for stdin, or the name of a kept result. `file()` then says what was read. Fails as
   /// diagnosis::read_document() does, or with `not_found` or `io`.
   static Result<std::unique_ptr<StoredDocument>> open(const std::string& file, const KeptResults& kept, const diagnosis::ReadOptions& options,
                                                       const diagnosis::Rules& rules);

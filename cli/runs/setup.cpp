@@ -252,6 +252,16 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
     done.status = report(run.error(), file.string());
     return done;
   }
+  if (!subject.known_whole() && !options.fresh && run->done() == header.items) {
+    {
+      const RunFile closed = std::move(*run);  // its lock ends here
+    }
+    run = RunFile::open(file, header, true);
+    if (!run) {
+      done.status = report(run.error(), file.string());
+      return done;
+    }
+  }
   ProgressLine line(subject.name());
   const auto before = run->done();
   auto finished = run_items(*run, subject, bench.judge.get(), bench.judged.empty() ? nullptr : &bench.judged, bench.items.set, options.repeats,

@@ -7,9 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/console.hpp"
+#include "cli/mapped_file.hpp"
 #include "cli/pipelines/ask_all.hpp"
 #include "wasm/agent/agent.hpp"
+#include "wasm/text/digest.hpp"
 #include "wasm/trace/trace.hpp"
 
 namespace polygraph::cli {
@@ -36,6 +37,7 @@ class Agents final : public Subject {
   }
 
   const std::string& name() const noexcept override { return of_.preset; }
+  bool known_whole() const noexcept override { return true; }
   const std::string& identity() const noexcept override { return identity_; }
 
   Result<void> answer(std::span<const golden::Item* const> items, const Use& use) override {
@@ -119,10 +121,14 @@ class Pipelines final : public Subject {
  public:
   Pipelines(PipelineSubject of, std::unique_ptr<pipelines::Pipeline> pipeline, std::optional<std::regex> refusal)
       : of_(std::move(of)), pipeline_(std::move(pipeline)), refusal_(std::move(refusal)) {
-    identity_ = Json{{"kind", "pipeline"}, {"name", pipeline_->name()}, {"pipeline", of_.pipeline}, {"refusal_pattern", of_.refusal_pattern}}.dump();
+    const auto file = MappedFile::open(of_.pipeline);
+    const auto bytes = file ? std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()) : std::string_view();
+    identity_ = Json{{"kind", "pipeline"}, {"name", pipeline_->name()}, {"pipeline", of_.pipeline}, {"file_digest", file ? Json(text::digest(bytes)) : Json()},
+                     {"refusal_pattern", of_.refusal_pattern}}.dump();
   }
 
   const std::string& name() const noexcept override { return pipeline_->name(); }
+  bool known_whole() const noexcept override { return false; }
   const std::string& identity() const noexcept override { return identity_; }
 
   Result<void> answer(std::span<const golden::Item* const> items, const Use& use) override {

@@ -33,6 +33,10 @@ class Subject {
   /// A JSON object: everything about the subject that decides its answers.
   virtual const std::string& identity() const noexcept = 0;
 
+  /// Whether its identity says all that decides its answers. A pipeline's code may have changed since: a finished run of it is
+  /// run again, an unfinished one continued.
+  virtual bool known_whole() const noexcept = 0;
+
   /// Answers each item. `use` gets each as soon as it is there, with its place, one at a time but in any order; false ends it.
   /// What goes wrong with an item is its result. Fails on what would go wrong with every further one: `quota_spent`,
   /// `model_unavailable`, a key that is refused.
