@@ -211,7 +211,7 @@ test("with the quota spent an example plays its recording without being sent any
   service.recordings = [await record(answerable)];
   service.spent(until);
   await open(page);
-  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere There are no live answers for the moment\. Expected again (at|on) /);
+  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere\. There are no live answers for the moment\. Expected again (at|on) /);
   await ask(page, answerable);
   await expect(answer(page)).toHaveAttribute("data-by", "recorded");
   await expect(answer(page)).toContainText("of the recorded answer");

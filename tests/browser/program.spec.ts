@@ -107,7 +107,7 @@ test("with the quota spent an example plays its recorded run, labelled, and anot
 
   // Whoever comes now is told before they ask. (A reload would ask the address's question again.)
   await page.goto(new URL("/", page.url()).href);
-  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere There are no live answers for the moment\. Expected again (at|on) /);
+  await expect(who(page)).toContainText(/^In this browser – your question is not sent anywhere\. There are no live answers for the moment\. Expected again (at|on) /);
   expectNetworkFaults(faults);
 });
 
