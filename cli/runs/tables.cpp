@@ -43,8 +43,8 @@ report::RunFacts facts_of(const RunHeader& header) {
   return facts;
 }
 
-std::string results_section(std::span<const report::EvaluatedRun> runs) {
-  return report::markdown_table(runs) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
+std::string results_section(std::span<const report::EvaluatedRun> runs, bool all) {
+  return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
 
 std::string evaluation_json(const report::EvaluatedRun& run) {
@@ -109,10 +109,10 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
   if (options.json) {
     for (const auto& run : runs) print(evaluation_json(run) + '\n');
   } else {
-    print(report::text_table(runs) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs));
+    print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs));
   }
   if (!options.md.empty()) {
-    std::string text = "# Results\n\n" + results_section(runs) + '\n';
+    std::string text = "# Results\n\n" + results_section(runs, true) + '\n';
     for (const auto& run : runs) {
       const std::string cases = report::failure_cases(run);
       if (!cases.empty()) text += "## Failures of " + run.facts.name + "\n\n" + cases;
@@ -123,7 +123,7 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
   if (!options.readme.empty()) {
     auto text = read_text(options.readme);
     if (!text) return report(text.error(), options.readme);
-    auto changed = report::with_section(*text, results_section(runs));
+    auto changed = report::with_section(*text, results_section(runs, options.all));
     if (!changed) return report(changed.error(), options.readme);
     if (*changed != *text) {
       if (auto written = write_whole(options.readme, *changed); !written) return report(written.error(), options.readme);

@@ -24,7 +24,7 @@ Result<std::unique_ptr<LoadedRun>> load_run(const std::filesystem::path& file);
 Result<std::vector<std::filesystem::path>> latest_runs(const Settings& settings);
 
 struct ShowOptions {
-  bool json = false;
+  bool json = false, all = false;  ///< all: every metric at every cut-off
   std::string md, html, readme;  ///< files to write; empty: none
 };
 /// Prints the table of the runs (with --json the evaluations), and writes what is wanted.

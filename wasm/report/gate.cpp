@@ -63,7 +63,7 @@ Check held(const std::string& metric, double threshold, const Figures& figures, 
 }  // namespace
 
 bool more_is_better(std::string_view metric) noexcept {
-  return !is_cost(metric) && !is_count(metric) && metric != "false_refusal_rate" && metric != "loop_rate";
+  return !is_cost(metric) && !is_count(metric) && metric != "false_refusal_rate" && metric != "loop_rate" && metric != "stalled_rate";
 }
 
 Thresholds make_thresholds(const Figures& figures, double margin, std::string subset, std::string source) {

@@ -20,8 +20,8 @@ struct Thresholds {
   std::vector<std::pair<std::string, double>> min, max;  ///< by name
 };
 
-/// From the figures of a first run. Rates where more is better get a minimum of observed - margin, `false_refusal_rate` and
-/// `loop_rate` a maximum of observed + margin, both cut to 0 … 1; latency, tokens and cost a maximum of observed × (1 + margin). What is
+/// From the figures of a first run. Rates where more is better get a minimum of observed - margin, `false_refusal_rate`,
+/// `loop_rate` and `stalled_rate` a maximum of observed + margin, both cut to 0 … 1; latency, tokens and cost a maximum of observed × (1 + margin). What is
 /// undefined, or counts nothing that a gate could hold (steps, rewrites), gets none.
 Thresholds make_thresholds(const Figures& figures, double margin, std::string subset, std::string source);
 

@@ -41,7 +41,20 @@ struct Row {
   std::vector<const MetricValue*> cells;
 };
 
-std::vector<Row> rows_of(std::span<const EvaluatedRun> runs) {
+/// Whether a short table leaves the metric out: another cut-off says the same, or nothing was called.
+bool is_detail(const Row& row, std::size_t top_k) {
+  const std::size_t at = row.metric.find('@');
+  if (at != std::string::npos) {
+    const std::string k = row.metric.substr(at + 1);
+    const bool wide = row.metric.starts_with("recall") || row.metric.starts_with("hit_rate");
+    return k != std::to_string(top_k) && !(wide && k == "10");
+  }
+  if (row.metric.starts_with("latency_")) return row.metric != "latency_p50_ms" && row.metric != "latency_p95_ms";
+  const bool free = row.metric == "tokens_mean" || row.metric == "cost_mean_usd" || row.metric == "rewrites";
+  return free && std::all_of(row.cells.begin(), row.cells.end(), [](const MetricValue* cell) { return cell == nullptr || cell->value.value_or(0) == 0; });
+}
+
+std::vector<Row> rows_of(std::span<const EvaluatedRun> runs, bool all) {
   std::vector<Row> rows;
   std::set<std::string> seen;
   for (const EvaluatedRun& run : runs) {
@@ -55,7 +68,7 @@ std::vector<Row> rows_of(std::span<const EvaluatedRun> runs) {
         anywhere = anywhere || (cell != nullptr && (cell->value || cell->judge_error > 0));
         offline = offline || each.facts.offline_judge;
       }
-      if (!anywhere) continue;
+      if (!anywhere || (!all && is_detail(row, runs.front().facts.top_k))) continue;
       if (is_judged(metric) && offline) row.label = "offline judge: " + metric;
       rows.push_back(std::move(row));
     }
@@ -146,7 +159,7 @@ std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOption
     rule += "---:|";
   }
   out += '\n' + rule + '\n';
-  for (const Row& row : rows_of(runs)) {
+  for (const Row& row : rows_of(runs, options.all)) {
     out += "| " + escaped(row.label) + " |";
     const auto top = best(row);
     for (const MetricValue* cell : row.cells) {
@@ -165,13 +178,13 @@ std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOption
   return out;
 }
 
-std::string text_table(std::span<const EvaluatedRun> runs) {
+std::string text_table(std::span<const EvaluatedRun> runs, const TableOptions& options) {
   std::vector<std::size_t> widths;
   for (const EvaluatedRun& run : runs) widths.push_back(std::max<std::size_t>(points(column_head(run)), 20));
   std::string out = padded("", name_width);
   for (std::size_t i = 0; i < runs.size(); ++i) out += "  " + padded_left(column_head(runs[i]), widths[i]);
   out += '\n';
-  for (const Row& row : rows_of(runs)) {
+  for (const Row& row : rows_of(runs, options.all)) {
     std::string values = padded(row.label, name_width), below;
     bool has_below = false;
     below = padded("", name_width);

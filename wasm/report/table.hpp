@@ -11,6 +11,7 @@ namespace polygraph::report {
 struct TableOptions {
   bool intervals = true;     ///< below each value its 95 % interval
   bool counts = true;        ///< and over how many
+  bool all = false;          ///< every cut-off; otherwise retrieval at TOP_K, and recall and hit rate at 10
 };
 
 /// Rows: the metrics that any run has a place for, in the order of evaluation.md; a value that is undefined everywhere has no row
@@ -18,7 +19,7 @@ struct TableOptions {
 /// An offline judge's figures stand in rows of their own.
 std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOptions& options = {});
 /// The same at 80 columns and wider ones as the runs need.
-std::string text_table(std::span<const EvaluatedRun> runs);
+std::string text_table(std::span<const EvaluatedRun> runs, const TableOptions& options = {});
 
 /// What the figures are over, and what they are not: items, source, subset, judge, what is incomplete. One sentence a line.
 std::string notes(std::span<const EvaluatedRun> runs);
