@@ -370,7 +370,6 @@ struct Agent::State {
         if (const auto taken = retrieval->set_embedding(embedding->vector); !taken) return fail_run(taken.error());
         note_model(run.embedder, result, index->metadata().embedder.name);
       } else if (const auto* scored = std::get_if<Logits>(&result.value)) {
-        if (!all_finite(scored->values)) return fail_run({ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits"});
         const auto wanted = retrieval->wanted_pairs();
         for (std::size_t place = 0; place < std::min(wanted.size(), scored->values.size()); ++place) known_logits.push_back({wanted[place], scored->values[place]});
         if (const auto taken = retrieval->set_logits(scored->values); !taken) return fail_run(taken.error());
@@ -513,7 +512,7 @@ struct Agent::State {
         logits = scored->values;
         const std::size_t pairs = std::get<ScoreRequest>(recorded.effect.request).pairs.size();
         if (logits.size() > pairs) {
-          return fail_run({ErrorCode::mismatch, std::to_string(logits.size()) + " logits came back for " + std::to_string(pairs) + " pairs", "logits"});
+          return fail_run(retrieval::too_many_logits(logits.size(), pairs));
         }
         if (!all_finite(logits)) return fail_run({ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits"});
         note_model(run.reranker, recorded.result, index->metadata().reranker.name);

@@ -91,7 +91,9 @@ Result<Review> parse_review(std::string_view text) {
     Opinion opinion;
     Json unknown = Json::object();
     bool decided = false;
-    for (const auto& [key, value] : entry.items()) {
+    for (const auto& field_of : entry.items()) {
+      const auto& key = field_of.key();
+      const auto& value = field_of.value();
       const auto take = [&](std::string& field) { return value.is_null() || (value.is_string() && (field = value.get<std::string>(), true)); };
       bool fits = true;
       if (key == "decision") {

@@ -231,11 +231,14 @@ text::Encoding Retrieval::pair(ChunkNo chunk) const {
       .encode_pair(question_, index_->chunk_model_text(chunk), std::max(shortest_pair, config_.max_pair_tokens));
 }
 
+Error too_many_logits(std::size_t came, std::size_t asked) {
+  return {ErrorCode::mismatch, std::to_string(came) + " logits came back for " + std::to_string(asked) + " pairs", "logits"};
+}
+
 Result<void> Retrieval::set_logits(std::span<const float> logits) {
   if (phase_ != Phase::scoring) return fail(ErrorCode::invalid_argument, "no scores are wanted now", "logits");
   if (logits.size() > wanted_.size()) {
-    return fail(ErrorCode::mismatch,
-                std::to_string(logits.size()) + " logits came back for " + std::to_string(wanted_.size()) + " pairs", "logits");
+    return tl::unexpected(too_many_logits(logits.size(), wanted_.size()));
   }
   if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
     return fail(ErrorCode::mismatch, "a logit is not finite", "logits");

@@ -48,6 +48,9 @@ struct DenseSummary {
   double max = 0, mean = 0, standard_deviation = 0;
 };
 
+/// `mismatch`: a host gave more logits than it was asked for.
+Error too_many_logits(std::size_t came, std::size_t asked);
+
 class Retrieval {
  public:
   /// `index` must outlive it. `query` must be UTF-8. The cross-encoder reads each passage beside `question`: what was asked,
