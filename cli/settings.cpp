@@ -158,6 +158,15 @@ const std::vector<KnownSetting>& known_settings() {
       {.name = "REQUESTS_PER_DAY", .meaning = "a model's limit", .fallback = "1000 at Groq, elsewhere what the endpoint says", .option = true},
       {.name = "TOKENS_PER_MINUTE", .meaning = "a model's limit", .fallback = "8000 at Groq, elsewhere what the endpoint says", .option = true},
       {.name = "TOKENS_PER_DAY", .meaning = "a model's limit", .fallback = "200000 at Groq, elsewhere what the endpoint says", .option = true},
+      {.name = "LANGFUSE_PUBLIC_KEY", .meaning = "with the secret key: Langfuse gets the traces", .fallback = "(not set)", .secret = true},
+      {.name = "LANGFUSE_SECRET_KEY", .meaning = "its secret key", .fallback = "(not set)", .secret = true},
+      {"LANGFUSE_SECRET_KEY_FILE", "a file that holds it", "(not set)"},
+      {"LANGFUSE_HOST", "where Langfuse is", "https://cloud.langfuse.com"},
+      {"OTEL_EXPORTER_OTLP_ENDPOINT", "an OTLP/HTTP collector that gets the traces, at /v1/traces of it", "(not set)"},
+      {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "the same by its whole URL", "(not set)"},
+      {.name = "OTEL_EXPORTER_OTLP_HEADERS", .meaning = "name=value,… for it: its key", .fallback = "(not set)", .secret = true},
+      {.name = "OTEL_EXPORTER_OTLP_TRACES_HEADERS", .meaning = "the same, instead", .fallback = "(not set)", .secret = true},
+      {"OTEL_SERVICE_NAME", "what traces are sent under", "polygraph"},
   };
   return settings;
 }

@@ -9,6 +9,7 @@
 #include "cli/commands/lines.hpp"
 #include "cli/host.hpp"
 #include "cli/index_store.hpp"
+#include "proxy/telemetry/exporter.hpp"
 #include "wasm/agent/agent.hpp"
 #include "wasm/trace/trace.hpp"
 
@@ -118,6 +119,7 @@ ExitCode run(Context& context, const Options& options) {
     StepLog log;
     if (auto done = perform(*agent, available, options.json ? OnProgress{} : std::ref(log)); !done) return done;
     const agent::Run& record = agent->run();
+    if (const auto& exporter = context.traces.of(context.settings)) exporter->add(trace::to_json(record));
     if (options.json) {
       trace::WriteOptions write;
       write.with_text = options.with_text;

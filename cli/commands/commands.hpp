@@ -6,12 +6,14 @@
 
 #include "cli/console.hpp"
 #include "cli/settings.hpp"
+#include "cli/trace_export.hpp"
 
 namespace polygraph::cli {
 
 struct Context {
   Settings settings;
   ExitCode status = ExitCode::done;
+  TraceExport traces = {};
 };
 
 void add_ask(CLI::App& program, Context& context);

@@ -40,7 +40,7 @@ ExitCode run(Context& context, const Options& options) {
     for (const auto& row : rows) object[row.name] = {{"value", row.value}, {"source", row.source}};
     print_json(object, 2);
   } else {
-    for (const auto& row : rows) print(fmt::format("{:<20} {:<12} {}\n", row.name, row.source, row.value));
+    for (const auto& row : rows) print(fmt::format("{:<34} {:<12} {}\n", row.name, row.source, row.value));
   }
   return ExitCode::done;
 }

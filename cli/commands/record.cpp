@@ -11,6 +11,7 @@
 #include "cli/installation.hpp"
 #include "cli/whole_file.hpp"
 #include "proxy/recordings/recordings.hpp"
+#include "proxy/telemetry/exporter.hpp"
 #include "wasm/agent/agent.hpp"
 #include "wasm/agent/extractive/grader.hpp"
 #include "wasm/text/digest.hpp"
@@ -175,6 +176,7 @@ ExitCode run(Context& context, const Options& options) {
     if (!agent) return ended(report(agent.error(), examples));
     if (auto done = perform(*agent, available); !done) return ended(report(done.error()));
     const agent::Run& record = agent->run();
+    if (const auto& exporter = context.traces.of(context.settings)) exporter->add(trace::to_json(record));
     if (record.status == agent::Status::failed) {
       // A failure is no answer to play later; what came before it is kept.
       const auto why = record.error.value_or(Error{ErrorCode::internal, "the run failed without a reason"});

@@ -16,6 +16,7 @@
 #include "cli/secret.hpp"
 #include "proxy/http/log.hpp"
 #include "proxy/service/service.hpp"
+#include "proxy/telemetry/exporter.hpp"
 
 extern char** environ;
 
@@ -127,6 +128,9 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   // The models' worker is started by the first question that needs it: most servers are never asked one.
   api.models = std::make_shared<LazyModels>(context.settings, api.index->index);
   service.perform = [models = api.models](const agent::Effect& effect) { return models->perform(effect); };
+  // As its log, what leaves a server repeats nobody's words unless that is switched on.
+  context.traces.with_words(settings.log_questions);
+  if (auto exporter = context.traces.of(context.settings)) service.on_trace = [exporter](const std::string& trace) { exporter->add(trace); };
   auto made = proxy::Service::create(std::move(service));
   if (!made) {
     Error error = made.error();

@@ -50,7 +50,8 @@ RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunSco
 }
 
 Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge, const std::set<std::string>* judged, const golden::Set& set,
-                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on) {
+                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on,
+                              const std::function<void(const std::string&)>& on_trace) {
   std::vector<RunItem> all, open;
   std::vector<const golden::Item*> items;
   for (const golden::Item& item : set.items) {
@@ -84,6 +85,7 @@ Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge,
       std::string golden = golden::write_item(*items[place]);
       while (golden.ends_with('\n')) golden.pop_back();
       if (auto written = file.append(open[place], golden, diagnosis::to_json(answer.result), judgement, utc_now()); !written) return stop(written.error());
+      if (on_trace && !answer.result.trace.empty()) on_trace(answer.result.trace);
       ++progress.done;
       if (!answer.result.completed()) ++progress.failed;
       progress.interrupted = !go_on(progress);

@@ -30,9 +30,11 @@ struct RunProgress {
 };
 
 /// Answers every item that the file lacks, judges it where its id is in `judged` (null: all), and appends it at once. Ends
-/// early where `go_on` says so. Fails on what would go wrong with every further item; what is finished is kept.
+/// early where `go_on` says so. Fails on what would go wrong with every further item; what is finished is kept. `on_trace` gets
+/// the trace of each item that was answered now, where it has one.
 Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge, const std::set<std::string>* judged, const golden::Set& set,
-                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on);
+                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on,
+                              const std::function<void(const std::string&)>& on_trace = nullptr);
 
 /// 2026-12-01T12:00:00Z
 std::string utc_now();

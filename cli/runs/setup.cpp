@@ -9,6 +9,7 @@
 #include "cli/dataset.hpp"
 #include "cli/installation.hpp"
 #include "cli/mapped_file.hpp"
+#include "proxy/telemetry/exporter.hpp"
 #include "wasm/golden/remap.hpp"
 #include "wasm/golden/selection.hpp"
 
@@ -268,6 +269,9 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
                             [&](const RunProgress& progress) {
                               line.update(progress.done, progress.total, "items");
                               return !interrupted();
+                            },
+                            [&](const std::string& trace) {
+                              if (const auto& exporter = context.traces.of(context.settings)) exporter->add(trace);
                             });
   line.finish();
   if (!finished) {

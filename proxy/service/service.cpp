@@ -375,12 +375,14 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
       for (auto& next : *more) open.push_back(std::move(next));
     }
     const agent::Run& run = agent->run();
+    const std::string written = trace::to_json(run);
+    if (options_.on_trace) options_.on_trace(written);
     if (run.status == agent::Status::failed && not_completed) {
       if (not_completed->refusal.status == 503) return recorded_or_busy(asked.question, *not_completed);
       const Told as = told(*not_completed, asked.question);
       return http::error_answer(as.refusal, as.retry_after, as.more);
     }
-    Answer answer = http::json_answer(200, "{\"source\":\"live\",\"recording\":null,\"trace\":" + trace::to_json(run) + "}\n");
+    Answer answer = http::json_answer(200, "{\"source\":\"live\",\"recording\":null,\"trace\":" + written + "}\n");
     if (settings().log_questions) fields.question = asked.question;
     answer.log = fields;
     return answer;

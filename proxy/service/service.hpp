@@ -25,6 +25,8 @@ struct ServiceOptions {
   /// Embeds and scores for /api/ask: the model worker. Called from the service's own threads. Where it says that a model is
   /// unavailable, the run goes on lexically and its trace says so.
   std::function<agent::EffectResult(const agent::Effect&)> perform;
+  /// Gets the trace of every run of /api/ask that ended, on the service's own threads; may be empty.
+  std::function<void(const std::string& trace)> on_trace;
 };
 
 class Service {
