@@ -241,7 +241,7 @@ Result<void> Retrieval::set_logits(std::span<const float> logits) {
     return tl::unexpected(too_many_logits(logits.size(), wanted_.size()));
   }
   if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
-    return fail(ErrorCode::mismatch, "a logit is not finite", "logits");
+    return fail(ErrorCode::mismatch, "the reranker returned a value that is not finite", "logits");
   }
   std::size_t count = 0, next = 0;
   for (std::size_t place = 0; place < logits_.size(); ++place) {
