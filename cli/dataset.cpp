@@ -9,6 +9,7 @@
 
 #include "cli/console.hpp"
 #include "cli/mapped_file.hpp"
+#include "wasm/golden/table.hpp"
 #include "wasm/golden/trec.hpp"
 
 namespace polygraph::cli {
@@ -88,6 +89,17 @@ Result<golden::Set> read_valid_dataset(const std::string& path, const std::strin
   // The first is the failure itself, which the caller reports.
   for (std::size_t i = 1; i < checked.errors.size(); ++i) say("error: " + problem_text(file_of_error, checked.errors[i]));
   return golden::valid_set(std::move(checked));
+}
+
+std::string text_in_its_form(const golden::Set& set) {
+  switch (set.form) {
+    case golden::Form::samples: return golden::write_samples(set);
+    case golden::Form::table: return golden::write_table(set).text;
+    case golden::Form::items:
+    case golden::Form::trec:
+    case golden::Form::beir: break;
+  }
+  return golden::write_items(set);
 }
 
 }  // namespace polygraph::cli

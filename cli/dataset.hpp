@@ -26,4 +26,7 @@ std::string problem_text(std::string_view file, const golden::Problem& problem);
 /// A dataset whose set must be valid: every error is said, on stderr, before the failure. The set's `invalid_json` error is the first.
 Result<golden::Set> read_valid_dataset(const std::string& path, const std::string& split, std::string& file_of_error);
 
+/// A set as a file of the form that it was read from; a test collection's becomes items.
+std::string text_in_its_form(const golden::Set& set);
+
 }  // namespace polygraph::cli

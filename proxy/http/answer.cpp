@@ -119,7 +119,8 @@ Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after,
   return answer;
 }
 
-std::string security_fields(std::string_view connect_endpoints) {
+std::string security_fields(std::string_view connect_endpoints, std::string_view inline_sources) {
+  const std::string of_page = inline_sources.empty() ? std::string() : " " + std::string(inline_sources);
   std::string fields =
       "X-Content-Type-Options: nosniff\r\n"
       "Referrer-Policy: no-referrer\r\n"
@@ -128,14 +129,14 @@ std::string security_fields(std::string_view connect_endpoints) {
       "Cross-Origin-Embedder-Policy: require-corp\r\n"
       "Cross-Origin-Resource-Policy: same-origin\r\n"
       "Permissions-Policy: camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()\r\n"
-      "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+      "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" + of_page + "; worker-src 'self'; "
       "connect-src 'self'";
   if (!connect_endpoints.empty()) {
     fields += ' ';
     fields += connect_endpoints;
   }
   fields +=
-      "; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+      "; img-src 'self' data:; style-src 'self'" + of_page + "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
       "form-action 'none'\r\n";
   return fields;
 }

@@ -100,6 +100,7 @@ void append_json_string(std::string& out, std::string_view text);
 
 /// What every answer carries for the browser: isolation (COOP, COEP, CORP), the content security policy whose
 /// connect-src is 'self' and `connect_endpoints` (space-separated origins), nosniff, Referrer-Policy, Permissions-Policy.
-std::string security_fields(std::string_view connect_endpoints);
+/// `inline_sources` ('sha256-…', space-separated): scripts and style sheets that stand in a page itself.
+std::string security_fields(std::string_view connect_endpoints, std::string_view inline_sources = {});
 
 }  // namespace polygraph::http

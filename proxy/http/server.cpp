@@ -99,7 +99,7 @@ struct Server::Implementation {
   explicit Implementation(ServeOptions given)
       : options(std::move(given)),
         io(static_cast<int>(options.threads)),
-        state(options.settings, security_fields(join(options.settings.connect_endpoints)), options.log_descriptor),
+        state(options.settings, security_fields(join(options.settings.connect_endpoints), options.inline_sources), options.log_descriptor),
         work(io.get_executor()),
         control(io.get_executor()),
         public_port(control, options.settings.limits.max_connections),

@@ -39,6 +39,7 @@ struct ServeOptions {
   Settings settings = {};
   unsigned threads = 1;              ///< that run connections, handlers included
   int log_descriptor = 2;            ///< stderr; stays the caller's
+  std::string inline_sources = {};   ///< 'sha256-…' of what stands in the site's pages themselves; for its security policy
   /// Adds routes of the program's own, before the first connection. What these three functions hold dies before the
   /// server's own parts do: whoever stands behind the routes is to be held by them alone.
   std::function<void(const Parts&)> add_routes = nullptr;

@@ -11,7 +11,6 @@
 #include "cli/dataset.hpp"
 #include "cli/whole_file.hpp"
 #include "cli/index_store.hpp"
-#include "wasm/golden/table.hpp"
 
 namespace polygraph::cli {
 namespace {
@@ -22,17 +21,6 @@ struct Options {
   std::string dataset, index, old_index, out;
   bool json = false;
 };
-
-std::string text_in_its_form(const golden::Set& set) {
-  switch (set.form) {
-    case golden::Form::samples: return golden::write_samples(set);
-    case golden::Form::table: return golden::write_table(set).text;
-    case golden::Form::items:
-    case golden::Form::trec:
-    case golden::Form::beir: break;
-  }
-  return golden::write_items(set);
-}
 
 std::string move_text(const golden::Move& move) {
   const std::string what = fmt::format("item \"{}\": {}: {} {}", move.item, move.field, move.from, move.gone ? "is gone" : "has another text");
