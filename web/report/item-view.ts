@@ -134,7 +134,7 @@ function traceSection(record: Json, passages: readonly Json[], popover: Popover,
   const root = h("section", { class: "trace", "aria-label": name ? `Trace, ${visible(name)}` : "Trace" });
   // A run over an index that is not here: what needs the engine (replay, asking again) is the trace inspector's.
   const run: Run = { question: trace.question, state: "finished", by: null, otherIndex: true, trace, json: "", problem: null, forked: null, chunks };
-  const panel = new TracePanel(root, popover, { replay() {}, copyLink() {}, forkFrom() {}, download: () => download(trace) });
+  const panel = new TracePanel(root, popover, { replay() {}, copyLink() {}, forkFrom() {}, inspect() {}, download: () => download(trace) });
   panel.show(run, null);
   return root;
 }
