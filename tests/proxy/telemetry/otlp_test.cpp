@@ -93,7 +93,8 @@ std::string faults(const json& resource) {
       out << "an AnyValue of not one member: " << value << '\n';
       return;
     }
-    const auto& [kind, content] = *value.items().begin();
+    const std::string kind = value.begin().key();
+    const auto& content = value.begin().value();
     const bool sound = kind == "stringValue"   ? content.is_string()
                        : kind == "boolValue"   ? content.is_boolean()
                        : kind == "intValue"    ? content.is_string()
