@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
-import { filePage, sitePage } from "./pages.mjs";
+import { filePage, sitePage, versionMarker } from "./pages.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -188,7 +188,13 @@ const page = {
 };
 const inspector = await inspectorPage({ root, debug: flags.debug, put, bundle, site, icon: page.ICON });
 const template = await readFile(path.join(root, "web/index.html"), "utf8");
-site.version = sha256(JSON.stringify([template, site, page, inspector.html()])).slice(0, 16);
+const further = [];  // pages, and what they are made of
+for (const name of ["report", "review"]) {
+  const files = [];
+  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1]);
+  further.push({ file: `${name}.html`, html, files });
+}
+site.version = sha256(JSON.stringify([template, site, page, inspector.html(), further])).slice(0, 16);
 const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 const html = template.replace(/%(SITE|CSS|JS|ICON)%/g, (_, name) => (name === "SITE" ? attribute(JSON.stringify(site)) : page[name]));
 await writeFile(path.join(staging, "index.html"), html);
@@ -197,16 +203,16 @@ await writeFile(path.join(staging, "site.json"), `${JSON.stringify(site, null, 2
 const manifest = {
   version: site.version,
   page: "index.html",
-  others: ["trace.html", "report.html", "review.html"],
+  others: ["trace.html", ...further.map(({ file }) => file)],
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
-  files: [...Object.values(page), ...inspector.files, site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
+  files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
 written.push("index.html", "trace.html", "site.json", "service-worker.js");
-for (const name of ["report", "review"]) {
-  await writeFile(path.join(staging, `${name}.html`), await sitePage(root, name, flags.debug, page.ICON, put));
-  written.push(`${name}.html`);
+for (const { file, html: text } of further) {
+  await writeFile(path.join(staging, file), text.replaceAll(versionMarker, site.version));
+  written.push(file);
 }
 
 // ---- compressed variants

@@ -28,13 +28,17 @@ async function bundle(root, name, debug) {
   return { script: script.outputFiles[0].text, style: style.outputFiles[0].text };
 }
 
-const filled = (template, values) => template.replace(/^[ \t]*%(POLICY|DATA)%\n/gm, (whole, name) => (values[name] ? whole : "")).replace(/%([A-Z]+)%/g, (_, name) => values[name]);
+const filled = (template, values) => template.replace(/^[ \t]*%(POLICY|DATA|SITE)%\n/gm, (whole, name) => (values[name] ? whole : "")).replace(/%([A-Z]+)%/g, (_, name) => values[name]);
+
+/** Where a page of the site says which version it belongs to; the version is known once all pages are. */
+export const versionMarker = "%VERSION%";
 
 /** @param put writes an asset and gives its address */
 export async function sitePage(root, name, debug, icon, put) {
   const { script, style } = await bundle(root, name, debug);
   return filled(await readFile(path.join(root, `web/${name}/${name}.html`), "utf8"), {
     POLICY: "", DATA: "",
+    SITE: `<meta name="site-version" content="${versionMarker}">`,
     ICON: `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     STYLE: `<link rel="stylesheet" href="${await put(`${name}.css`, style)}">`,
     SCRIPT: `<script type="module" src="${await put(`${name}.js`, script)}"></script>`,
@@ -55,6 +59,7 @@ export async function filePage(root, name, debug) {
   return filled(await readFile(path.join(root, `web/${name}/${name}.html`), "utf8"), {
     POLICY: `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     DATA: dataMarker,
+    SITE: "",
     ICON: `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     STYLE: `<style>${bundled.style}</style>`,
     SCRIPT: `<script type="module">${script}</script>`,

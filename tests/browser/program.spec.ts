@@ -46,8 +46,7 @@ async function home(page: Page): Promise<void> {
 
 /** The browser itself reports answers and connections that fail. */
 function expectNetworkFaults(faults: string[]): void {
-  // A test that ends right after a navigation ends the server while the browser still looks for a newer service worker.
-  faults.splice(0, faults.length, ...faults.filter((fault) => !/Failed to load resource|unknown error occurred when fetching the script/.test(fault)));
+  faults.splice(0, faults.length, ...faults.filter((fault) => !/Failed to load resource/.test(fault)));
 }
 
 /** The question has its answer from this browser, and nothing of what the endpoint wrote stands in it. */
