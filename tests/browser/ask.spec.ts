@@ -191,6 +191,11 @@ test("a second visit works without a network", async ({ page, site, context }) =
   await ask(page, answerable);
   await expect(page.locator("#answer")).toHaveAttribute("data-status", "answered");
   await expect(page.locator('[data-item="stages"]')).not.toContainText("○");
+  for (const [file, title] of [["trace.html", /Trace/], ["report.html", /Report/], ["review.html", /Review/]] as const) {
+    await page.goto(new URL(file, site).href);
+    await expect(page).toHaveTitle(title);
+    await expect(page.locator('input[type="file"]').first()).toBeAttached();
+  }
 });
 
 warm("on a narrow screen the trace stands below the answer, its table shows every rank, and a passage stays inside", async ({ page }) => {

@@ -73,8 +73,10 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       const faults: string[] = [];
       const uncaught = (error: Error): number => faults.push(`uncaught: ${error.message}`);
       const logged = (message: ConsoleMessage): void => {
-        // The page asks whether its server answers live; the browser itself reports that a plain file server knows no such address.
-        if (message.type() === "error" && !message.location().url.endsWith("/api/status")) faults.push(`console: ${message.text()}`);
+        // Pages ask whether their server answers live, or whether a command line opened the review; the browser itself reports
+        // that a plain file server, or no server, knows no such address.
+        const asked = /\/api\/(status|review)$/.test(message.location().url);
+        if (message.type() === "error" && !asked) faults.push(`console: ${message.text()}, ${message.location().url}`);
       };
       page.on("pageerror", uncaught);
       page.on("console", logged);
