@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wasm/agent/reply.hpp"
+#include "wasm/json/brackets.hpp"
 
 namespace polygraph::pipelines {
 namespace {
@@ -17,26 +18,6 @@ std::string open_object(const nlohmann::ordered_json& object) {
   std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   text.pop_back();
   return text;
-}
-
-/// Before parsing: a million brackets cost no memory, and nothing that walks the value later runs out of stack.
-bool too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > max_depth) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
 }
 
 Failed wrong_shape(std::string message) { return Failed{.type = "WrongShape", .message = std::move(message)}; }
@@ -112,7 +93,7 @@ std::string generate_request(std::string_view query, std::span<const Chunk> chun
 }
 
 tl::expected<json, std::string> parse(std::string_view text) {
-  if (too_deep(text)) return tl::unexpected(fmt::format("is nested deeper than {} levels", max_depth));
+  if (polygraph::json::deeper_than(text, max_depth)) return tl::unexpected(fmt::format("is nested deeper than {} levels", max_depth));
   try {
     return json::parse(text);
   } catch (const json::exception& error) {

@@ -6,32 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "proxy/upstream/reply_json.hpp"
+#include "wasm/json/brackets.hpp"
 
 namespace polygraph::proxy {
 namespace {
 
 using reply_json::Json;
 using reply_json::member;
-
-/// End of the bracketed value that opens at `begin`, or nothing where it never closes. Strings are skipped over.
-std::optional<std::size_t> balanced_end(std::string_view text, std::size_t begin) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return std::nullopt;
-}
 
 bool is_type(const Json& value, const std::string& type) {
   if (type == "integer") return value.is_number_integer() || (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()));
@@ -114,7 +95,7 @@ std::string_view last_json(std::string_view reply) {
   std::string_view last;
   for (std::size_t at = 0; at < reply.size(); ++at) {
     if (reply[at] != '{' && reply[at] != '[') continue;
-    const auto end = balanced_end(reply, at);
+    const auto end = json::balanced_end(reply, at);
     const std::size_t read = (end ? *end : reply.size()) - at;
     if (read > budget) break;
     budget -= read;

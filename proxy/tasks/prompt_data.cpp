@@ -3,9 +3,6 @@
 #include "wasm/agent/reply.hpp"
 
 namespace polygraph::proxy {
-namespace {
-
-/// At most `longest` bytes of `text`, cut on a code point.
 std::string cut(std::string_view text, std::size_t longest) {
   std::string sound = agent::well_formed(text);
   if (sound.size() <= longest) return sound;
@@ -15,8 +12,6 @@ std::string cut(std::string_view text, std::size_t longest) {
   sound.resize(end);
   return sound.append(ellipsis);
 }
-
-}  // namespace
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \n");

@@ -9,6 +9,10 @@
 
 namespace polygraph::proxy {
 
+/// Well-formed, and at most `longest` bytes, cut on a code point and marked with an ellipsis.
+std::string cut(std::string_view text, std::size_t longest);
+
+/// Without blanks and line ends around it.
 std::string_view trimmed(std::string_view text);
 
 /// Data between our tags, at most `longest` bytes of it, cut on a code point. Every `<` is escaped, not only that of our own tags: all data is

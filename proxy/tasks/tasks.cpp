@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proxy/tasks/prices.hpp"
+#include "proxy/tasks/prompt_data.hpp"
 #include "proxy/tasks/prompts.hpp"
 #include "proxy/upstream/format.hpp"
 #include "wasm/agent/reply.hpp"
@@ -23,27 +24,11 @@ struct Prompt {
   std::string_view system, user;
 };
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \n");
-  return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \n") - first + 1);
-}
-
 Prompt read_prompt(agent::Task task) {
   constexpr std::string_view system_heading = "# system\n", user_heading = "\n# user\n";
   const std::string_view file = prompt_files(task).prompt;
   const std::size_t user = file.find(user_heading);
   return {trimmed(file.substr(system_heading.size(), user - system_heading.size())), trimmed(file.substr(user + user_heading.size()))};
-}
-
-/// At most `longest` bytes of `text`, cut on a code point.
-std::string cut(std::string_view text, std::size_t longest) {
-  std::string sound = agent::well_formed(text);
-  if (sound.size() <= longest) return sound;
-  constexpr std::string_view ellipsis = "\xE2\x80\xA6";
-  std::size_t end = longest - ellipsis.size();
-  while (end > 0 && (static_cast<unsigned char>(sound[end]) & 0xC0) == 0x80) --end;
-  sound.resize(end);
-  return sound.append(ellipsis);
 }
 
 bool equal_without_case(std::string_view text, std::string_view small) {
@@ -95,23 +80,6 @@ Result<std::string> passages(const agent::CompleteRequest& request, const index:
     out += "<passage id=\"" + as_attribute(id) + "\" title=\"" + as_attribute(index.document(chunk.document).title) + '"';
     if (!chunk.heading_path.empty()) out += " heading=\"" + as_attribute(chunk.heading_path) + '"';
     out += ">\n" + as_data(cut(chunk.text, longest_passage_bytes)) + "\n</passage>";
-  }
-  return out;
-}
-
-/// `{{name}}` replaced in one pass, so that a value is never read as a template.
-std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t open = text.find("{{");
-    out += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = text.find("}}", open);
-    const std::string_view name = text.substr(open + 2, close - open - 2);
-    for (const auto& [field, value] : fields) {
-      if (field == name) out += value;
-    }
-    text.remove_prefix(close + 2);
   }
   return out;
 }

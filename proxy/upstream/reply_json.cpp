@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wasm/json/brackets.hpp"
+
 namespace polygraph::proxy {
 namespace reply_json {
 namespace {
@@ -12,29 +14,10 @@ constexpr std::uint64_t max_tokens = 100'000'000;
 /// A reply nests half a dozen deep. Each level costs the parser far more memory than the byte that opens it.
 constexpr std::size_t max_depth = 64;
 
-bool nests_too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > max_depth) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Json parsed(std::string_view text) {
-  if (nests_too_deep(text)) return Json(Json::value_t::discarded);
+  if (json::deeper_than(text, max_depth)) return Json(Json::value_t::discarded);
   return Json::parse(text.begin(), text.end(), nullptr, false);
 }
 

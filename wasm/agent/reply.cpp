@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wasm/json/brackets.hpp"
 #include "wasm/text/utf8.hpp"
 
 namespace polygraph::agent {
@@ -25,29 +26,6 @@ namespace {
 // Same instantiation as the trace, so that the library is in the module once.
 using Json = nlohmann::ordered_json;
 
-/// End of the bracketed value that opens at `begin`, or nothing if it never closes. Strings are skipped over.
-std::optional<std::size_t> balanced_end(std::string_view text, std::size_t begin) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        in_string = false;
-      }
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return std::nullopt;
-}
-
 /// The last top-level object or array of `reply` that is JSON.
 Json last_value(std::string_view reply) {
   // A reply of nothing but brackets would take quadratic time: what is read twice is limited.
@@ -59,7 +37,7 @@ Json last_value(std::string_view reply) {
       ++at;
       continue;
     }
-    const auto end = balanced_end(reply, at);
+    const auto end = json::balanced_end(reply, at);
     const std::size_t read = (end ? *end : reply.size()) - at;
     if (read > budget) break;
     budget -= read;

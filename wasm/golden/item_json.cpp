@@ -6,6 +6,8 @@
 #include <set>
 #include <type_traits>
 
+#include "wasm/json/brackets.hpp"
+
 namespace polygraph::golden {
 namespace {
 
@@ -21,25 +23,6 @@ std::string article(const Json& value) {
 }
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-bool deeper_than(std::string_view text, std::size_t limit) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > limit) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
 
 /// Fields that both forms have, under the one form's names: they can't be moved into the other's `extra` and back.
 bool of_both_as_item(std::string_view field) {
@@ -90,7 +73,7 @@ Json object_of(const std::string& text) {
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  if (deeper_than(text, max_depth)) return Json(Json::value_t::discarded);
+  if (json::deeper_than(text, max_depth)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, false);
 }
 
