@@ -299,7 +299,7 @@ Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>&
     const auto* cost = run.summary.find("cost_mean_usd");
     contenders.push_back({run.facts.name, &run.document, cost == nullptr ? std::nullopt : cost->value});
   }
-  auto matrix = comparison::matrix(std::move(contenders));
+  auto matrix = comparison::matrix(std::move(contenders), {.test = paired_tests});
   if (!matrix) return tl::unexpected(matrix.error());
   writer.begin_object();
   writer.field("kind", "matrix");

@@ -13,11 +13,9 @@
 #include "wasm/error.hpp"
 #include "wasm/json/writer.hpp"
 #include "wasm/metrics/agent_metrics.hpp"
+#include "wasm/report/paired_tests.hpp"
 
 namespace polygraph::report {
-
-/// One seed for everything that is drawn: the same run gives the same figures everywhere.
-inline constexpr std::uint64_t seed = 1;
 
 /// What stands in a run's header about all of it.
 struct RunFacts {
