@@ -34,7 +34,7 @@ std::string sorted(const std::string& json) { return nlohmann::json::parse(json)
 std::string header_line(const RunHeader& header) {
   return Json{{"kind", "run"},        {"schema", run_schema},
               {"digest", header.digest}, {"identity", Json::parse(header.identity)},
-              {"items", header.items},   {"created_at", header.created_at}}
+              {"items", header.items},   {"created_at", header.created_at}, {"program", header.program}}
              .dump() +
          '\n';
 }
@@ -53,6 +53,7 @@ Result<RunHeader> parse_header(std::string_view line) {
   const auto items = json.find("items");
   if (items == json.end() || !items->is_number_unsigned()) return fail(ErrorCode::invalid_json, "does not say how many items it has", "items", 1);
   RunHeader header = run_header(identity->dump(), items->get<std::uint64_t>(), text("created_at"));
+  header.program = text("program");
   if (header.digest != text("digest")) return fail(ErrorCode::corrupt, "its identity was changed: it no longer has the digest " + text("digest"), "digest", 1);
   return header;
 }
@@ -219,6 +220,7 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) return system_failure("can't be written");
   RunFile run(file, descriptor);
+  run.program_ = header.program;
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return fail(ErrorCode::io, "another process is writing this run");
     return system_failure("can't be locked");
@@ -242,6 +244,7 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
                                              ": choose another --out, or --fresh to begin anew");
       }
       keep = lines->end;
+      run.program_ = lines->header.program;
     } else if (!std::string_view("{\"kind\":\"run\",").starts_with(text.substr(0, 14))) {
       return fail(ErrorCode::invalid_json, "is no run: its first line should be {\"kind\": \"run\", …}", "kind", 1);
     }
@@ -254,11 +257,12 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
 }
 
 RunFile::RunFile(RunFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), done_(std::move(other.done_)), order_(std::move(other.order_)) {}
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), program_(std::move(other.program_)), done_(std::move(other.done_)), order_(std::move(other.order_)) {}
 
 RunFile& RunFile::operator=(RunFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(program_, other.program_);
   std::swap(done_, other.done_);
   std::swap(order_, other.order_);
   return *this;
@@ -324,6 +328,7 @@ namespace {
 /// One part of a run: its lines, those of an item together.
 struct Part {
   Json identity;
+  std::string program;
   std::uint64_t items = 0;
   std::size_t shard = 0;
   std::vector<std::string> groups;
@@ -344,6 +349,7 @@ Result<Part> read_part(const fs::path& file, std::set<RunItem>& seen, std::uint6
   });
   if (!read) return tl::unexpected(read.error());
   part.identity = Json::parse(read->header.identity);
+  part.program = read->header.program;
   part.items = read->header.items;
   const auto shard = part.identity.find("shard");
   if (shard == part.identity.end() || !shard->is_object() || !shard->contains("number")) return fail(ErrorCode::mismatch, "is a whole run, not a part of one", "shard");
@@ -394,7 +400,11 @@ Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path&
   }
   Json identity = read[0].first.identity;
   identity["shard"] = nullptr;
-  const RunHeader header = run_header(identity.dump(), items, created_at);
+  RunHeader header = run_header(identity.dump(), items, created_at);
+  header.program = read[0].first.program;
+  for (const auto& [part, file] : read) {
+    if (part.program != header.program) header.program.clear();
+  }
   if (auto written = write_whole(out, header_line(header) + lines); !written) return tl::unexpected(written.error());
   return header;
 }

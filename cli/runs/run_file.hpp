@@ -1,7 +1,7 @@
 // The results of one run on disk: JSON Lines, one line an item, written the moment it is finished. A run that was killed goes
 // on where it stopped and ends with the bytes of one that was not, times apart.
 //
-//   {"kind":"run","schema":1,"digest":…,"identity":{…},"items":82,"created_at":…}
+//   {"kind":"run","schema":1,"digest":…,"identity":{…},"items":82,"created_at":…,"program":…}
 //   {"bytes":[…],"item":"a1","golden":{…},"result":{…},"judgement":…,"repeat":1,"finished_at":…,"check":"xxh128:…"}
 //
 // `identity` is everything that decides what the items say: configuration or pipeline, index, golden set, judge. Two runs of
@@ -38,6 +38,7 @@ struct RunHeader {
   std::string digest;        ///< of `identity`, keys sorted
   std::uint64_t items = 0;   ///< that the run has when it is complete, each repeat counted
   std::string created_at;    ///< ISO 8601, UTC
+  std::string program = {};  ///< digest of the program that began it; no part of the identity: other machines have other builds
 };
 
 /// The header of a run with this identity (a JSON object).
@@ -72,6 +73,8 @@ class RunFile {
   RunFile& operator=(RunFile&& other) noexcept;
   ~RunFile();
 
+  /// The program that began it.
+  const std::string& program() const noexcept { return program_; }
   bool has(const RunItem& item) const { return done_.contains(item); }
   std::uint64_t done() const noexcept { return done_.size(); }
 
@@ -86,6 +89,7 @@ class RunFile {
 
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::string program_;
   std::set<RunItem> done_;
   std::vector<RunItem> order_;  ///< of the lines
 };

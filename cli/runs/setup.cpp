@@ -12,6 +12,7 @@
 #include "proxy/telemetry/exporter.hpp"
 #include "wasm/golden/remap.hpp"
 #include "wasm/golden/selection.hpp"
+#include "wasm/text/digest.hpp"
 
 namespace polygraph::cli {
 namespace {
@@ -28,7 +29,11 @@ std::string joined(const std::vector<std::string>& ids, std::size_t most = 5) {
   return ids.size() > most ? out + fmt::format(" and {} more", ids.size() - most) : out;
 }
 
-std::uint32_t number_of_shard(const golden::Shard& shard) { return static_cast<std::uint32_t>(shard.number); }
+/// Of the running program.
+std::string program_digest() {
+  const auto file = MappedFile::open("/proc/self/exe");
+  return file ? text::digest({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()}) : std::string();
+}
 
 Result<golden::Set> sourced(golden::Set set, const RunOptions& options, std::string& source_name, std::string& file) {
   const fs::path beside = review_beside(options.dataset);
@@ -151,7 +156,7 @@ Result<Items> read_items(const Settings& settings, const RunOptions& given, cons
     auto shard = golden::parse_shard(options.shard);
     if (!shard) return tl::unexpected(shard.error());
     items.set = golden::in_shard(items.set, *shard);
-    items.scope.shard = Json{{"number", number_of_shard(*shard)}, {"of", shard->of}}.dump();
+    items.scope.shard = Json{{"number", shard->number}, {"of", shard->of}}.dump();
   }
   if (items.set.items.empty()) return fail(ErrorCode::invalid_json, "no item is left to run");
   items.scope.k = options.k;
@@ -239,7 +244,8 @@ Result<std::unique_ptr<Subject>> open_subject(Context& context, const RunOptions
 
 RunDone run_subject(Context& context, const RunOptions& options, Subject& subject, Bench& bench, fs::path file) {
   RunDone done;
-  const RunHeader header = header_of(subject, bench.judge.get(), bench.items.scope, bench.items.set, utc_now());
+  RunHeader header = header_of(subject, bench.judge.get(), bench.items.scope, bench.items.set, utc_now());
+  header.program = program_digest();
   done.digest = header.digest;
   if (file.empty()) {
     constexpr std::size_t prefix = 7, digits = 12;  // of "xxh128:" and its digits
@@ -253,7 +259,10 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
     done.status = report(run.error(), file.string());
     return done;
   }
-  if (!subject.known_whole() && !options.fresh && run->done() == header.items) {
+  // What another build of the program answered is not what this one would.
+  const bool other_build = run->program() != header.program;
+  if (other_build && run->done() > 0) say(fmt::format("{}: {} was made by another build of this program: it begins anew", subject.name(), file.string()));
+  if (!options.fresh && (other_build || (!subject.known_whole() && run->done() == header.items))) {
     {
       const RunFile closed = std::move(*run);  // its lock ends here
     }
@@ -278,7 +287,6 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
     report(finished.error(), subject.name());
     say(fmt::format("{}: {} of {} items are kept in {}; the same command goes on", subject.name(), run->done(), header.items, file.string()));
     done.status = exit_code(finished.error().code);
-    if (done.status == ExitCode::unreadable && finished.error().code == ErrorCode::io) done.status = ExitCode::unreadable;
     return done;
   }
   done.progress = *finished;

@@ -69,6 +69,20 @@ TEST_F(Run, AFinishedRunIsNotRunAgain) {
   EXPECT_EQ(read(file), bytes);
 }
 
+TEST_F(Run, WhatAnotherBuildOfTheProgramAnsweredIsRunAgain) {
+  const auto file = folder() / "run.jsonl";
+  ASSERT_EQ(evaluate({"--out", file.string()}).status, 0);
+  auto bytes = read(file);
+  const auto at = bytes.find("\"program\":\"xxh128:") + 18;
+  bytes[at] = bytes[at] == '0' ? '1' : '0';
+  write("run.jsonl", bytes);
+  const auto again = evaluate({"--out", file.string()});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, HasSubstr("another build of this program"));
+  EXPECT_THAT(again.err, HasSubstr("done: 5 items"));
+  EXPECT_THAT(evaluate({"--out", file.string()}).err, HasSubstr("nothing to do"));
+}
+
 TEST_F(Run, AnotherConfigurationIsAnotherRun) {
   const auto one = evaluate({}), other = evaluate({"--set", "TOP_K=2"});
   EXPECT_NE(lines(one.out).at(0), lines(other.out).at(0));
