@@ -5,6 +5,7 @@
 #   reference  the tokenizer against Hugging Face's on fresh random strings
 #   wasm       the compiled engine against the native one: scores, traces, replay
 #   web        type check and unit tests of the TypeScript
+#   mcp        the Model Context Protocol server and its official client, over the real index and models
 #   e2e        the page in Chromium, over the real server, index and models
 #
 # and, run by name only since they take long:
@@ -15,7 +16,7 @@
 #   llm        a run through a real small language model, which it downloads (150 MB)
 #   long       these four
 
-all_groups=(native sanitize reference wasm web e2e)
+all_groups=(native sanitize reference wasm web mcp e2e)
 long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
 fuzz_folder=$root/build/fuzz
@@ -47,6 +48,7 @@ prepare_reference() {
 }
 prepare_wasm() { :; }
 prepare_web() { :; }
+prepare_mcp() { :; }
 # The endpoint that the server asks in the browser tests is a program of the native ones.
 prepare_e2e() {
   configure default with-tests
@@ -77,6 +79,7 @@ group_reference() {
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
 group_web() { env -C "$root" node_modules/.bin/tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
+group_mcp() { env -C "$root" POLYGRAPH_PROGRAM="$program" node tests/run.mjs tests/mcp; }
 group_tsan() {
   local tests test failed=0
   mapfile -t tests < <(find "$root/build/tsan/tests" -type f -name '*_test' -executable | sort)
@@ -153,7 +156,7 @@ run_test_groups() {
   local models=() rest=() alone=()
   for group in "${groups[@]}"; do
     case $group in
-      native | wasm) models+=("$group") ;;
+      native | wasm | mcp) models+=("$group") ;;
       e2e | tsan | fuzz | kill | llm) alone+=("$group") ;;
       *) rest+=("$group") ;;
     esac

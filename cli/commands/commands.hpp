@@ -27,6 +27,7 @@ void add_golden(CLI::App& program, Context& context);
 void add_history(CLI::App& program, Context& context);
 void add_index(CLI::App& program, Context& context);
 void add_matrix(CLI::App& program, Context& context);
+void add_mcp(CLI::App& program, Context& context);
 void add_merge(CLI::App& program, Context& context);
 void add_metrics(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
