@@ -112,6 +112,7 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   if (!made) {
     Error error = made.error();
     if (error.field == "key") error.field = key->variable;
+    else if (error.field == "QUESTION_LOG") place = settings.question_log;
     else place = "--upstream";
     return tl::unexpected(std::move(error));
   }
