@@ -42,7 +42,7 @@ function bytesOf(name: WasmName): Promise<Bytes> {
   if (!bytes) {
     bytes = Promise.resolve().then(() => loader(name)).catch((error: unknown) => {
       kept.delete(name); // the next call tries again
-      throw new PolygraphError({ code: "io", message: `${name} could not be loaded: ${error instanceof Error ? error.message : String(error)}`, field: name });
+      throw new PolygraphError({ code: "io", message: `${name} could not be loaded: ${error instanceof Error ? error.message : String(error)}; setWasmLoader() takes it from elsewhere`, field: name });
     });
     kept.set(name, bytes);
   }
