@@ -5,6 +5,7 @@
 
 #include "cli/console.hpp"
 #include "cli/runs/tables.hpp"
+#include "wasm/report/run_text.hpp"
 
 namespace polygraph::cli {
 
@@ -40,7 +41,7 @@ Result<std::unique_ptr<StoredDocument>> StoredDocument::open(const std::string& 
     out->mapped_ = std::move(*mapped);
     view = {reinterpret_cast<const char*>(out->mapped_->bytes().data()), out->mapped_->bytes().size()};
   }
-  if (view.starts_with("{\"kind\":\"run\"")) {
+  if (report::is_run(view)) {
     if (!out->mapped_) return fail(ErrorCode::invalid_argument, "a run is read from its file, not from stdin or a pipe");
     auto run = load_run(file);
     if (!run) return tl::unexpected(std::move(run.error()));

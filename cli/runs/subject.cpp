@@ -10,6 +10,7 @@
 #include "cli/mapped_file.hpp"
 #include "cli/pipelines/ask_all.hpp"
 #include "wasm/agent/agent.hpp"
+#include "wasm/report/agent_result.hpp"
 #include "wasm/text/digest.hpp"
 #include "wasm/trace/trace.hpp"
 
@@ -17,9 +18,7 @@ namespace polygraph::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The chunks of the first retrieval that a result keeps at least: metrics are given at up to 10.
-constexpr std::size_t kept_chunks = 10;
+using report::take_from_item;
 
 class Agents final : public Subject {
  public:
@@ -69,41 +68,18 @@ class Agents final : public Subject {
 
   Answer of_run(const agent::Run& run, const golden::Item& item) const {
     Answer out;
-    auto& result = out.result;
-    take_from_item(result, item);
-    double retrieval_ms = 0, other_ms = 0;
-    const agent::Retrieved* first = nullptr;
-    std::vector<std::string> context;
+    out.result = report::result_of(run, trace::to_json(run), item, of_.k, [&](const agent::Retrieved& retrieved, std::size_t place) {
+      return std::string(index_.chunk(retrieved.candidates[place].chunk).text);
+    });
+    switch (run.status) {
+      case agent::Status::failed: out.status = judges::AnswerStatus::failed; break;
+      case agent::Status::refused: out.status = judges::AnswerStatus::refused; break;
+      default: out.status = judges::AnswerStatus::answered;
+    }
+    std::vector<std::string> context;  // of the last generation
     for (const agent::Step& step : run.steps) {
-      (step.node() == agent::Node::retrieve ? retrieval_ms : other_ms) += step.ms;
-      if (const auto* retrieved = std::get_if<agent::Retrieved>(&step.data); retrieved != nullptr && first == nullptr) first = retrieved;
       if (const auto* generated = std::get_if<agent::Generated>(&step.data)) context = generated->context_ids;
     }
-    if (first != nullptr) {
-      const std::size_t length = std::min(first->candidates.size(), std::max<std::size_t>(of_.k, kept_chunks));
-      for (std::size_t i = 0; i < length; ++i) {
-        const agent::Retrieved& list = *first;
-        diagnosis::RetrievedChunk chunk;
-        chunk.id = list.candidate_ids[i];
-        chunk.text = std::string(index_.chunk(list.candidates[i].chunk).text);
-        const auto& candidate = list.candidates[i];
-        chunk.score = candidate.rerank_score ? candidate.rerank_score : candidate.fused_score;
-        result.retrieved_chunks.push_back(std::move(chunk));
-      }
-    }
-    if (run.status == agent::Status::failed) {
-      out.status = judges::AnswerStatus::failed;
-      result.status = "failed";
-      result.error = run.error ? run.error->message : "the run failed without a reason";
-    } else {
-      out.status = run.status == agent::Status::refused ? judges::AnswerStatus::refused : judges::AnswerStatus::answered;
-      result.generated_answer = run.answer;
-      result.refused = run.status == agent::Status::refused;
-      result.latency.retrieval_ms = retrieval_ms;
-      result.latency.generation_ms = other_ms;
-    }
-    result.trace = trace::to_json(run);
-    diagnosis::complete_metrics(result, of_.k);
     for (const std::string& id : context) {
       if (const auto chunk = index_.find_chunk(id)) out.context.push_back({id, std::string(index_.chunk(*chunk).text)});
     }
@@ -200,14 +176,6 @@ class Pipelines final : public Subject {
 };
 
 }  // namespace
-
-void take_from_item(diagnosis::QueryResult& result, const golden::Item& item) {
-  result.query_id = item.id;
-  result.query = item.question;
-  result.query_type = item.query_type.empty() ? std::string(golden::name(item.type)) : item.query_type;
-  if (!item.reference_answer.empty()) result.expected_answer = item.reference_answer;
-  result.expected_chunk_ids = item.relevant_chunk_ids;
-}
 
 Result<std::unique_ptr<Subject>> agent_subject(AgentSubject of, const index::Index& index, const Models::Available& models) {
   const bool needs_models = of.config.retrieval.mode != retrieval::Mode::bm25 || of.config.retrieval.use_reranker;

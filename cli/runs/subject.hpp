@@ -61,7 +61,4 @@ struct PipelineSubject {
 };
 Result<std::unique_ptr<Subject>> pipeline_subject(PipelineSubject of, pipelines::Options options);
 
-/// Fills what every subject's result takes from its golden item.
-void take_from_item(diagnosis::QueryResult& result, const golden::Item& item);
-
 }  // namespace polygraph::cli

@@ -20,30 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-report::RunFacts facts_of(const RunHeader& header) {
-  const Json identity = Json::parse(header.identity);
-  report::RunFacts facts;
-  const auto text = [](const Json& json, const char* field) { return json.is_object() && json.contains(field) && json[field].is_string() ? json[field].get<std::string>() : std::string(); };
-  const Json subject = identity.value("subject", Json::object()), golden = identity.value("golden", Json::object()), judge = identity.value("judge", Json());
-  facts.name = text(subject, "name");
-  facts.k = identity.value("k", diagnosis::default_k);
-  facts.top_k = facts.k;
-  if (subject.contains("config")) {
-    facts.config = subject["config"].dump();
-    const std::string top_k = text(subject["config"], "TOP_K");
-    if (!top_k.empty()) facts.top_k = static_cast<std::size_t>(std::stoul(top_k));
-  }
-  facts.index_digest = text(identity, "index_digest");
-  facts.golden_name = text(golden, "name");
-  facts.golden_digest = text(golden, "digest");
-  facts.golden_source = text(golden, "source");
-  facts.subset = text(golden, "subset");
-  if (judge.is_object()) facts.judge = judge.dump();
-  facts.offline_judge = text(judge, "provider") == "offline";
-  facts.items = header.items;
-  return facts;
-}
-
 std::string results_section(std::span<const report::EvaluatedRun> runs, bool all) {
   return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
@@ -63,26 +39,13 @@ Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
   auto mapped = MappedFile::open(file);
   if (!mapped) return tl::unexpected(mapped.error());
   const std::string_view text(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
-  // The header comes first: what the lines mean depends on it.
-  auto header = read_run(text.substr(0, std::min(text.size(), text.find('\n') + 1)), [](const RunLine&) -> Result<void> { return {}; });
-  if (!header) return tl::unexpected(header.error());
-  report::RunEvaluator evaluator(facts_of(*header));
-  std::uint64_t line = 1;
-  auto read = read_run(
-      text,
-      [&](const RunLine& one) -> Result<void> {
-        ++line;
-        auto added = evaluator.add(one.golden, one.result, one.judgement, one.item.repeat);
-        if (!added) return fail(added.error().code, "the item \"" + one.item.id + "\": " + added.error().message, added.error().field, line);
-        return {};
-      },
-      [&](std::size_t passed) {
-        // Read again when something of it is shown: the pages are the file's.
-        constexpr std::size_t page = 4096;
-        ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
-      });
-  if (!read) return tl::unexpected(read.error());
-  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), evaluator.finish()});
+  auto run = report::evaluate_run(text, [&](std::size_t passed) {
+    // Read again when something of it is shown: the pages are the file's.
+    constexpr std::size_t page = 4096;
+    ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
+  });
+  if (!run) return tl::unexpected(run.error());
+  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), std::move(*run)});
 }
 
 Result<std::vector<fs::path>> latest_runs(const Settings& settings) {

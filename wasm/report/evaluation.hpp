@@ -20,6 +20,7 @@ namespace polygraph::report {
 /// What stands in a run's header about all of it.
 struct RunFacts {
   std::string name;              ///< of the configuration or pipeline
+  std::string identity;          ///< JSON object of the run's header; empty: it came from no file
   std::string config;            ///< JSON object; empty: none
   std::string index_digest;      ///< empty: a pipeline's own
   std::string golden_name, golden_digest, golden_source, subset;
