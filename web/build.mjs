@@ -168,6 +168,11 @@ site.index = {
 
 // The evaluation that the report page opens with. An empty FILE: none.
 site.evaluation = flags.evaluation && existsSync(flags.evaluation) ? await put("evaluation.json", await readFile(flags.evaluation)) : "";
+if (site.evaluation) {
+  site.evaluation_engine = await put("evaluation.mjs", await engineFile("polygraph-evaluation.mjs"));
+  site.evaluation_engine_wasm = await put("evaluation.wasm", await engineFile("polygraph-evaluation.wasm"));
+  site.evaluation_worker = await put("evaluation-worker.js", await bundle("web/report/local/evaluation-worker.ts"));
+}
 
 site.models = [];
 if (flags.models) {
@@ -222,7 +227,7 @@ const manifest = {
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
   files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
-  later: site.evaluation ? [site.evaluation] : [],
+  later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
 written.push("index.html", "trace.html", "site.json", "service-worker.js");

@@ -13,6 +13,8 @@ import type { ListSection } from "./list-section.ts";
 import { matrixView, readMatrix, type Matrix } from "./matrix.ts";
 import { embedded, fetchReport, open, readWhole, type Opened } from "./open.ts";
 import { madeView, otherIndexNotice } from "./made.ts";
+import { LocalRun } from "./local/local-run.ts";
+import { RunView } from "./local/run-view.ts";
 import { completed, SiteIndex } from "./site-index.ts";
 import { address, behind, currentParams, go, viewOf, type Params } from "./route.ts";
 import { isObject, object, pipelineName, retrievalK, takeValues, text, type Item, type Json } from "./shapes.ts";
@@ -59,6 +61,8 @@ let opened: Opened | null = null;
 let matrix: Matrix | null = null;
 let shown: Shown | null = null;
 let loading: AbortController | null = null;
+/** Of the shipped evaluation: one for the life of the page. */
+let runHere: RunView | null = null;
 let itemShown = "";
 
 function say(message: string): void {
@@ -66,7 +70,7 @@ function say(message: string): void {
   problem.hidden = message === "";
 }
 
-async function load(given: (signal: AbortSignal) => Promise<{ file: Blob; name: string }>): Promise<void> {
+async function load(given: (signal: AbortSignal) => Promise<{ file: Blob; name: string }>, shipped = false): Promise<void> {
   loading?.abort();
   const mine = (loading = new AbortController());
   say("");
@@ -81,7 +85,8 @@ async function load(given: (signal: AbortSignal) => Promise<{ file: Blob; name: 
     }, mine.signal);
     if (mine.signal.aborted) return;
     if (opened && location.hash) history.replaceState(null, "", `${location.pathname}${location.search}`);
-    opened = report;
+    opened = { ...report, shipped };
+    element("shipped").hidden = shipped || !site?.evaluation;
     matrix = report.kind === "matrix" ? readMatrix(report.head) : null;
     shown = null;
     element("start").hidden = true;
@@ -130,7 +135,7 @@ function build(report: Opened, params: Params): Omit<Shown, "view"> {
   if (matrix && matrix.reports[at]) return evaluation({ ...matrix.reports[at], pipeline_name: matrix.names[at] }, report, `reports.${at}`, { report: String(at), k }, params);
   if (matrix) {
     const itemsOf = (i: number): Item[] => valued(report, `reports.${i}`, matrix?.reports[i] ?? {});
-    fill(root, otherIndexNotice(report.head, index?.identity ?? ""), matrixView(report.head, matrix, itemsOf, params), madeView(report.head, matrix.reports, index?.identity ?? ""));
+    fill(root, otherIndexNotice(report.head, index?.identity ?? ""), matrixView(report.head, matrix, itemsOf, params), report.shipped && runHereOf(report), madeView(report.head, matrix.reports, index?.identity ?? ""));
     title(`${matrix.names.length} pipelines`);
     return { list: null, section: null, sides: async () => [] };
   }
@@ -140,6 +145,22 @@ function build(report: Opened, params: Params): Omit<Shown, "view"> {
     return comparison(report.head, report, ["pipeline_a_report", "pipeline_b_report"], { k }, [{ report: "a" }, { report: "b" }], params);
   }
   return evaluation(report.head, report, "", { k }, params);
+}
+
+/** Only where the site's index is the evaluation's: other passages are another evaluation. */
+function runHereOf(report: Opened): HTMLElement | null {
+  if (!index || text(object(report.head["made"])["index_digest"]) !== index.identity) return null;
+  if (!runHere) {
+    const places = new Map<string, Item>();
+    for (const [key, items] of report.items) for (const item of items) places.set(`${key}\n${item.id}`, item);
+    const shipped = async (at: number, id: string): Promise<Json | null> => {
+      const item = places.get(`reports.${at}\n${id}`);
+      return item ? readWhole(report.file, item) : null;
+    };
+    const run = new LocalRun(index, report.head, shipped, () => runHere?.update());
+    runHere = new RunView(report.head, run, { open: (document, name) => void load(async () => ({ file: new Blob([document], { type: "application/json" }), name })) });
+  }
+  return runHere.root;
 }
 
 /** The items of a report with what it says of each under each metric. */
@@ -276,8 +297,11 @@ document.addEventListener("drop", (event) => {
 window.addEventListener("hashchange", route);
 window.addEventListener("popstate", route);
 
+const openShipped = (): Promise<void> => load(async (signal) => ({ ...(await fetchReport(site?.evaluation ?? "", document.baseURI, signal)), name: "" }), true);
+element("shipped").addEventListener("click", () => void openShipped());
+
 const carried = embedded();
 const src = new URLSearchParams(location.search).get("src");
 if (carried) void load(async () => ({ file: carried, name: document.querySelector<HTMLMetaElement>('meta[name="report-name"]')?.content ?? "" }));
 else if (src) void load((signal) => fetchReport(src, document.baseURI, signal));
-else if (site?.evaluation) void load(async (signal) => ({ ...(await fetchReport(site.evaluation, document.baseURI, signal)), name: "" }));
+else if (site?.evaluation) void openShipped();

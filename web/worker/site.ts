@@ -27,8 +27,12 @@ export interface Site {
   examples: string;
   /** Prompts and prices, for providers that the page itself sends a prompt to. */
   tasks: string;
-  /** The shipped evaluation (cli/runs/site_document.hpp); empty: none. */
+  /** The shipped evaluation (cli/runs/site_document.hpp); empty: none, and nothing of the following either. */
   evaluation: string;
+  /** The evaluation module, and the report page's worker that holds it. */
+  evaluation_engine: string;
+  evaluation_engine_wasm: string;
+  evaluation_worker: string;
 }
 
 /** What the build wrote into this page; null: a page of one file. */
@@ -53,6 +57,9 @@ export function resolveSite(site: Site, base: string): Site {
     models: site.models.map((model) => ({ ...model, url: at(model.url) })),
     examples: at(site.examples),
     tasks: at(site.tasks),
-    evaluation: site.evaluation ? at(site.evaluation) : "",
+    evaluation: site.evaluation && at(site.evaluation),
+    evaluation_engine: site.evaluation && at(site.evaluation_engine),
+    evaluation_engine_wasm: site.evaluation && at(site.evaluation_engine_wasm),
+    evaluation_worker: site.evaluation && at(site.evaluation_worker),
   };
 }
