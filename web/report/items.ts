@@ -57,6 +57,7 @@ function behindDecision(item: Item, metric: string): boolean {
 
 /** The items that a metric of the evaluation was worked out from; null where the results do not tell. */
 export function itemsOfMetric(name: string, items: readonly Item[]): Params | null {
+  if (items.some((item) => name in item.metrics)) return { has: name };
   const own = name.replace("@", "_at_");
   const known: Record<string, Params> = {
     correctness: { correct: "!none" }, groundedness: { grounded: "!none" }, correct_refusal_rate: { outcomes: "correct|missed" },
@@ -64,6 +65,6 @@ export function itemsOfMetric(name: string, items: readonly Item[]): Params | nu
   };
   if (known[name]) return known[name];
   if (/^grader_(set|chunk)_|^rewrite/.test(name) && items.some((item) => Object.keys(item.decisions).length > 0)) return { decided: name };
-  for (const candidate of [name, own, name.replace(/_(p95|mean)\b/, "_mean"), name.replace(/_p\d+_ms$/, "_mean_ms")]) if (items.some((item) => candidate in item.metrics)) return { has: candidate };
+  for (const candidate of [own, name.replace(/_(p95|mean)\b/, "_mean"), name.replace(/_p\d+_ms$/, "_mean_ms")]) if (items.some((item) => candidate in item.metrics)) return { has: candidate };
   return null;
 }
