@@ -31,7 +31,7 @@ function configurations(reports: readonly Json[]): Child {
   const names = [...new Set(all.flatMap((config) => Object.keys(config)))];
   if (names.length === 0) return null;
   return h("details", null, h("summary", null, "Configurations"),
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Configurations" }, h("table", { class: "figures-table" },
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Configurations" }, h("table", { class: "figures-table side-by-side" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Setting"), reports.map((report) => h("th", { scope: "col", class: "number" }, data(text(report["pipeline_name"])))))),
       h("tbody", null, names.map((name) => h("tr", null, h("th", { scope: "row" }, h("code", null, visible(name))), all.map((config) => h("td", { class: "number" }, data(String(config[name] ?? ""))))))))));
 }

@@ -21,7 +21,7 @@ import { pareto } from "./figures.ts";
 import { itemsOfMetric } from "./items.ts";
 import { address, behind, type Behind, type Params } from "./route.ts";
 import { countOf, number, object, objects, pipelineName, readTests, retrievalK, text, type Item, type Json } from "./shapes.ts";
-import { data, decimal, metricValue, ms, none, pValue, share, signed, visible, whole } from "./words.ts";
+import { breakable, data, decimal, metricValue, ms, none, pValue, share, signed, visible, whole } from "./words.ts";
 
 export interface Pair {
   a: number;
@@ -190,13 +190,13 @@ function metrics(matrix: Matrix, itemsOf: (report: number) => readonly Item[], b
   const lowerIsBetter = (name: string): boolean => /_ms$|cost|tokens|false_refusal|loop|^steps|^rewrites$/.test(name);
   return h("section", { "aria-labelledby": "matrix-metrics-title" },
     h("div", { class: "section-head" }, h("h2", { id: "matrix-metrics-title" }, "Metrics"), ranks.choice),
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics of all pipelines" }, h("table", { class: "figures-table" },
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics of all pipelines" }, h("table", { class: "figures-table side-by-side" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), matrix.names.map((_, i) => h("th", { scope: "col", class: "number" }, link(matrix, i))))),
       h("tbody", null, names.map((name) => {
         const values = matrix.reports.map((report) => object(object(report["metrics"])[name]));
         const found = values.flatMap((each) => number(each["value"]) ?? []);
         const best = lowerIsBetter(name) ? Math.min(...found) : Math.max(...found);
-        return h("tr", null, h("th", { scope: "row" }, data(name)), values.map((each, i) => {
+        return h("tr", null, h("th", { scope: "row" }, h("bdi", null, breakable(name))), values.map((each, i) => {
           const value = number(each["value"]);
           const filters = value === null ? null : itemsOfMetric(name, itemsOf(i));
           const shown = metricValue(name, value);

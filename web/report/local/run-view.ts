@@ -6,7 +6,7 @@ import { megabytes, plural } from "../../ask/words.ts";
 import { cutOffs } from "../cutoffs.ts";
 import { currentParams } from "../route.ts";
 import { entries, number, object, objects, retrievalK, text, texts, type Json } from "../shapes.ts";
-import { data, decimal, metricValue, none, visible } from "../words.ts";
+import { breakable, data, decimal, metricValue, none, visible } from "../words.ts";
 import { LocalRun, type Outcome } from "./local-run.ts";
 
 /** Two metrics are the same number: what is summed in another order differs by no more. */
@@ -181,12 +181,12 @@ function outcomeTable(outcomes: readonly Outcome[], document: Json): Child[] {
         : [decisions.length === 0 ? "Every decision is the shipped one" : ["Decisions differ at ", data(decisions.slice(0, 8).join(", ")), decisions.length > 8 && ` and ${decisions.length - 8} more`],
            differing.length === 0 ? "; every metric is the shipped one." : ["; metrics that differ: ", data(differing.join(", ")), "."],
            " The models' int8 arithmetic may round otherwise on another processor."]),
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "In this browser and shipped" }, h("table", { class: "figures-table run-table", "data-k": String(k) },
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "In this browser and shipped" }, h("table", { class: "figures-table side-by-side run-table", "data-k": String(k) },
       h("thead", null,
         h("tr", null, h("td", null), outcomes.map(({ config, items }) => h("th", { scope: "colgroup", colspan: 2, class: "number" }, data(config), h("span", { class: "quiet of" }, ` ${plural(items, "item")}`)))),
         h("tr", null, h("th", { scope: "col" }, "Metric"), outcomes.map(() => [h("th", { scope: "col", class: "number" }, "here"), h("th", { scope: "col", class: "number" }, "shipped")]))),
       h("tbody", null, measured.map((name) => h("tr", { "data-metric": name },
-        h("th", { scope: "row" }, data(name)),
+        h("th", { scope: "row" }, h("bdi", null, breakable(name))),
         outcomes.map((outcome) => {
           const other = !timed(name) && differs(outcome, name);
           return [h("td", { class: other ? "number sure" : "number" }, shownValue(name, value(outcome.here, name))), h("td", { class: "number" }, shownValue(name, value(outcome.shipped, name)))];
