@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -21,6 +20,7 @@
 #include <openssl/crypto.h>
 
 #include "proxy/upstream/chat_body.hpp"
+#include "proxy/upstream/connect_any.hpp"
 #include "proxy/upstream/endpoint.hpp"
 #include "proxy/upstream/event_stream.hpp"
 #include "proxy/upstream/format.hpp"
@@ -259,10 +259,15 @@ class Call : public std::enable_shared_from_this<Call> {
         return;
       }
     }
-    net::async_connect(connection_->socket(), addresses, [self = shared_from_this(), current = connection_](error_code error, const tcp::endpoint&) {
+    connecting_ = connect_any(shared_->executor, addresses, [self = shared_from_this(), current = connection_](error_code error, tcp::socket socket) {
+      self->connecting_.reset();
       if (self->stale(current)) return;
-      if (error) self->unavailable("can't connect", error);
-      else self->shake_hands();
+      if (error) {
+        self->unavailable("can't connect", error);
+        return;
+      }
+      current->socket() = std::move(socket);
+      self->shake_hands();
     });
   }
 
@@ -584,6 +589,7 @@ class Call : public std::enable_shared_from_this<Call> {
     ended_ = true;
     deadline_.cancel();
     resolver_.cancel();
+    if (connecting_) std::exchange(connecting_, nullptr)->cancel();
     if (!connection_) return;
     const bool reusable = parser_ && parser_->is_done() && keep_alive_ && !parser_->need_eof() && pending_.empty() && sent_;
     if (reusable) shared_->keep(std::move(connection_));
@@ -596,6 +602,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::function<void(ChatReply)> done_;
   net::steady_timer deadline_;
   tcp::resolver resolver_;
+  std::shared_ptr<Connecting> connecting_;
   Clock::time_point began_;
   std::string request_;
 
