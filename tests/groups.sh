@@ -3,7 +3,7 @@
 #   native     GoogleTest: engine, index builder, models, command line, server
 #   sanitize   the same under AddressSanitizer and UndefinedBehaviorSanitizer
 #   reference  the tokenizer against Hugging Face's on fresh random strings
-#   wasm       the compiled engine against the native one: scores, traces, replay
+#   wasm       the compiled modules against the native ones: scores, traces, replay, evaluation; the npm package as it installs
 #   web        type check and unit tests of the TypeScript
 #   e2e        the page in Chromium, over the real server, index and models
 #
@@ -45,10 +45,11 @@ prepare_reference() {
   run_step "Python environment" bash -c 'python3 -m venv --clear "$1" && "$1/bin/pip" install -q --no-deps -r "$2"' _ "$venv" "$root/tests/text/requirements.txt"
   printf '%s' "$wanted" >"$venv/stamp"
 }
-prepare_wasm() { :; }
+prepare_wasm() { build_library; }
 prepare_web() { :; }
 # The endpoint that the server asks in the browser tests is a program of the native ones.
 prepare_e2e() {
+  build_library
   configure default with-tests
   run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
 }

@@ -4,6 +4,7 @@
 //   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
+//   node web/build.mjs library                            the npm package: dist/library
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
@@ -19,6 +20,7 @@ import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
+import { library } from "./library/build.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -48,10 +50,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages", "trace"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace", "library"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
 }
-flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html" }[what] ?? "dist/site");
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -92,6 +94,25 @@ const bundle = async (entry, options = {}) => {
   return result.outputFiles[0].contents;
 };
 
+/** Prompts, schemas of replies, and prices of models. */
+async function taskFile() {
+  const asset = (name) => readFile(must(path.join(root, "assets", name), "an asset"), "utf8");
+  const prompts = {};
+  for (const task of ["grade", "rewrite", "generate"]) {
+    const schema = task === "generate" ? null : JSON.parse(await asset(`prompts/${task}.schema.json`));
+    prompts[task] = { text: await asset(`prompts/${task}.md`), schema };
+  }
+  const { tokens, prices } = JSON.parse(await asset("prices.json"));
+  return { prompts, prices: { tokens, prices } };
+}
+
+if (what === "library") {
+  for (const name of ["engine", "evaluation"]) must(path.join(flags.engine, `polygraph-${name}.wasm`), "the engine");
+  const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8"));
+  await library({ root, out: flags.out, engine: flags.engine, bundle, tasks: await taskFile(), version }).catch((error) => fail(error.message));
+  console.log(JSON.stringify({ library: path.relative(process.cwd(), flags.out), index_bytes: (await stat(path.join(flags.out, "index.mjs"))).size }));
+  process.exit(0);
+}
 if (what === "trace") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
   await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
@@ -189,14 +210,7 @@ if (flags.models) {
 
 site.examples = await put("examples.json", await readFile(path.join(root, "assets/page/examples.json")));
 
-const asset = async (name) => readFile(must(path.join(root, "assets", name), "an asset"), "utf8");
-const prompts = {};
-for (const task of ["grade", "rewrite", "generate"]) {
-  const schema = task === "generate" ? null : JSON.parse(await asset(`prompts/${task}.schema.json`));
-  prompts[task] = { text: await asset(`prompts/${task}.md`), schema };
-}
-const { tokens, prices } = JSON.parse(await asset("prices.json"));
-site.tasks = await put("tasks.json", JSON.stringify({ prompts, prices: { tokens, prices } }));
+site.tasks = await put("tasks.json", JSON.stringify(await taskFile()));
 
 // ---- the page and the service worker
 

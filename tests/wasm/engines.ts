@@ -7,7 +7,7 @@
 //   POLYGRAPH_DIST        built JavaScript and engine   dist
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -19,7 +19,7 @@ import { loadEngine, loadEvaluation } from "../../web/engine/node.ts";
 
 const root = process.cwd();
 const cache = process.env.POLYGRAPH_DIR ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache"), "polygraph");
-const dist = process.env.POLYGRAPH_DIST ?? path.join(root, "dist");
+export const dist = process.env.POLYGRAPH_DIST ?? path.join(root, "dist");
 const programFile = process.env.POLYGRAPH_PROGRAM ?? path.join(root, "build/default/cli/polygraph");
 const probe = process.env.POLYGRAPH_PROBE ?? path.join(root, "build/default/tests/wasm/engine_probe");
 export const indexFile = process.env.POLYGRAPH_TEST_INDEX ?? path.join(cache, "index/docker-doc.polygraph");
@@ -48,6 +48,14 @@ export function evaluationMissing(): string | false {
   return absent.length > 0 && `missing: ${absent.join(", ")}; \`./polygraph test wasm\` builds what is missing`;
 }
 export const openEvaluation = (): Promise<Evaluation> => loadEvaluation(evaluationFile);
+
+/** A model of the native program's store. */
+export function modelFile(role: "embedder" | "reranker"): string {
+  const folder = path.join(cache, "models", role);
+  const file = readdirSync(folder).map((digest) => path.join(folder, digest, "model.onnx")).find((each) => existsSync(each));
+  if (!file) throw new Error(`no model.onnx under ${folder}`);
+  return file;
+}
 
 /** The engine as the page uses it, with the index open. */
 export async function openEngine(build: Build): Promise<Engine> {

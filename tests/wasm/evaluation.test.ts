@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { EngineError } from "../../web/engine/engine.ts";
-import type { Evaluation } from "../../web/engine/evaluation.ts";
-import { evaluationMissing, openEvaluation, program, seeded, type Finished } from "./engines.ts";
+import type { Evaluation, RunIdentity } from "../../web/engine/evaluation.ts";
+import { evaluationMissing, indexFile, missing, openEvaluation, program, seeded, type Finished } from "./engines.ts";
 import { asFile, randomResults, randomTrec } from "./random_evaluations.ts";
 
 const skip = evaluationMissing();
@@ -150,12 +150,12 @@ for (const name of ["docker-doc", "fastify"]) {
     const set = readFileSync(source);
     assert.equal(module.text.validate(set), printed(native("validate", "--dataset", source, "--json")));
     assert.equal(module.validate(set).valid, true);
-    for (const to of ["items", "samples", "ragdiag", "csv", "tsv"] as const) {
+    for (const to of ["items", "samples", "csv", "tsv"] as const) {
       const at = path.join(folder, `converted.${to}`);
       printed(native("golden", "convert", "--dataset", source, "--out", at, "--to", to, "--json"));
-      const [ours] = module.convert(set, to, to === "ragdiag" ? { name } : {}).files;
+      const [ours] = module.convert(set, to).files;
       assert.equal(ours!.text, readFileSync(at, "utf8"), to);
-      if (to !== "ragdiag") assert.equal(module.text.validate(ours!.text), printed(native("validate", "--dataset", at, "--json")), to);
+      assert.equal(module.text.validate(ours!.text), printed(native("validate", "--dataset", at, "--json")), to);
     }
     for (const to of ["trec", "beir"] as const) {
       const at = path.join(folder, to);
@@ -165,6 +165,17 @@ for (const name of ["docker-doc", "fastify"]) {
       const [queries, qrels] = files.map((each) => each.text) as [string, string];
       assert.equal(module.text.validate({ form: to, queries, qrels }), printed(native("validate", "--dataset", at, "--json")), to);
     }
+    // RAGDiag has no place for items of other types: all are left out, or those that are none of its own.
+    assert.equal(module.convert(set, "ragdiag").written, 0);
+    assert.equal(native("golden", "convert", "--dataset", source, "--out", path.join(folder, "none.json"), "--to", "ragdiag").status, 3);
+    const typed = file("typed.jsonl", set.toString("utf8").replaceAll('"type": "answerable"', '"extra": {"query_type": "factual"}, "type": "answerable"'));
+    const at = path.join(folder, "ragdiag.json");
+    const told = JSON.parse(printed(native("golden", "convert", "--dataset", typed, "--out", at, "--to", "ragdiag", "--json"))) as { written: number; left_out: unknown };
+    const fitting = module.convert(readFileSync(typed), "ragdiag", { name: "typed" });
+    assert.ok(fitting.written > 20);
+    assert.deepEqual([fitting.written, fitting.left_out], [told.written, told.left_out]);
+    assert.equal(fitting.files[0]!.text, readFileSync(at, "utf8"));
+
     const read = module.readDataset(set);
     assert.equal(read.items.length, module.validate(set).counts.items);
     assert.match(read.digest, /^xxh128:[0-9a-f]{32}$/);
@@ -186,6 +197,55 @@ test("a broken golden set: the same findings", { skip }, async () => {
     assert.equal(module.validate(broken).valid, theirs.status === 0);
   }
   sameRefusal(() => module.validate(new Uint8Array([0x7b, 0xff, 0xfe])), native("validate", "--dataset", file("bytes.jsonl", new Uint8Array([0x7b, 0xff, 0xfe]))), "no UTF-8");
+});
+
+test("runs over the shipped golden set: evaluation, comparison, matrix, and the lines themselves", { skip: skip || missing() }, async () => {
+  const module = await evaluation();
+  const lexical = ["--set", "RETRIEVAL_MODE=bm25", "--set", "USE_RERANKER=false", "--json"];
+  const runs = [["tuned", "--limit", "25", "--repeats", "2"], ["full", "--limit", "28", "--set", "TOP_K=3"], ["baseline", "--limit", "25"]].map(([config, ...args], i) => {
+    const out = path.join(folder, `run-${i}.jsonl`);
+    printed(native("run", "--config", config!, "--index", indexFile, "--out", out, ...args, ...lexical));
+    return out;
+  });
+  const texts = runs.map((run) => readFileSync(run));
+  const reports = printed(native("report", ...runs, "--json")).split("\n");
+  for (const [i, text] of texts.entries()) {
+    same(module.text.buildReport(text), reports[i]!, runs[i]!);
+    same(module.text.diagnose(text), printed(native("diagnose", runs[i]!, "--json", "--no-keep")), runs[i]!);
+    assert.equal(module.buildReport(text, { results: false }).results, undefined);
+  }
+  same(module.text.compare(texts[0]!, texts[1]!), printed(native("compare", "--report-a", runs[0]!, "--report-b", runs[1]!, "--json", "--no-keep")), "compare");
+
+  const html = path.join(folder, "matrix.html");
+  printed(native("report", ...runs, "--json", "--html", html));
+  const [, matrix] = /<script type="application\/json" class="report-data">(.*?)<\/script>/s.exec(readFileSync(html, "utf8"))!;
+  same(module.matrix(texts).replaceAll("<", "\\u003c"), matrix!, "matrix");
+
+  // Each line made again from its trace is the line that the program wrote.
+  for (const text of texts) {
+    const [head, ...lines] = text.toString("utf8").trimEnd().split("\n") as [string, ...string[]];
+    const { identity, items, created_at } = JSON.parse(head) as { identity: RunIdentity; items: number; created_at: string };
+    const written = JSON.parse(module.runHead(identity, items, created_at)) as object;
+    assert.deepEqual({ ...written, program: null }, { ...(JSON.parse(head) as object), program: null });
+    for (const line of lines) {
+      const { golden, result, repeat, finished_at } = JSON.parse(line) as { golden: object; result: { retrieved_chunks: { id: string; text: string }[] }; repeat: number; finished_at: string };
+      const trace = line.slice(line.indexOf('"trace":') + '"trace":'.length, line.indexOf('},"judgement":'));
+      const chunks = Object.fromEntries(result.retrieved_chunks.map((chunk) => [chunk.id, chunk.text]));
+      const options = { k: identity.k, repeat, finishedAt: finished_at };
+      assert.equal(module.runLineOfTrace(JSON.stringify(golden), trace, chunks, options), `${line}\n`);
+    }
+    // And from its result; then the run is one that the program reads.
+    const again = lines.map((line) => {
+      const { golden, result, repeat, finished_at } = JSON.parse(line) as { golden: object; result: object; repeat: number; finished_at: string };
+      return module.runLine(JSON.stringify(golden), JSON.stringify(result), { k: identity.k, repeat, finishedAt: finished_at });
+    });
+    same(module.text.buildReport(module.runHead(identity, items, created_at) + again.join("")), printed(native("report", file("again.jsonl", module.runHead(identity, items, created_at) + again.join("")), "--json")), "made again");
+  }
+  // A line that was edited, and one that was cut: the program's words.
+  const edited = texts[0]!.toString("utf8").replace(/"answer":"(.)/, '"answer":"$1!');
+  sameRefusal(() => module.buildReport(edited), native("report", file("edited.jsonl", edited), "--json"), "edited");
+  const cut = texts[0]!.subarray(0, texts[0]!.length - 10);
+  same(module.text.buildReport(cut), printed(native("report", file("cut.jsonl", cut), "--json")), "cut");
 });
 
 test("bad documents are refused in the program's words, with code, field and line", { skip }, async () => {

@@ -363,6 +363,20 @@ Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>&
     writer.end_object();
   }
   writer.end_array();
+  writer.key("points").begin_array();
+  for (std::size_t i = 0; i < matrix->places.size(); ++i) {
+    const comparison::Place& place = matrix->places[i];
+    writer.begin_object();
+    writer.key("pipeline").count(i);
+    writer.field("quality", place.recall);
+    writer.field("latency_ms", place.mean_ms);
+    writer.field("cost_usd", place.cost_usd);
+    writer.field("latency_front", place.latency_front);
+    writer.field("cost_front", place.cost_front);
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.field("quality_metric", "recall@" + std::to_string(runs.front().facts.k));
   writer.key("pairs").begin_array();
   for (const auto& pair : matrix->pairs) {
     writer.begin_object();

@@ -11,9 +11,8 @@
 //   points [ {pipeline int, quality num?, latency_ms num?, cost_usd num?, latency_front bool, cost_front bool} ]
 //   quality_metric str    what `quality` is, e.g. "recall@5"
 //
-// Without `ranking` and `points` the page works them out: wins less losses among the pairs' overall winners; recall, mean
-// retrieval time and `cost_mean_usd` of the reports. On the front is what no other pipeline equals or beats on both measures
-// while being better on one.
+// The engine works all of it out (wasm/report, write_matrix): pipelines rank by the overall winners of their pairs; on a front is what no
+// other equals or beats on both measures while being better on one.
 
 import { h, type Child } from "../ask/dom.ts";
 import { cutOffs } from "./cutoffs.ts";
@@ -83,47 +82,10 @@ export function readMatrix(head: Json): Matrix {
   });
   return {
     names, reports, pairs,
-    ranking: ranking.length > 0 ? ranking : rank(names.length, pairs),
-    points: points.length > 0 ? points : place(reports),
+    ranking,
+    points,
     qualityMetric: text(head["quality_metric"]) || `recall@${retrievalK(reports[0] ?? {})}`,
   };
-}
-
-/** Wins less losses among the pairs. */
-export function rank(pipelines: number, pairs: readonly Pair[]): Standing[] {
-  const all = Array.from({ length: pipelines }, (_, pipeline): Standing => ({ pipeline, rank: 0, wins: 0, losses: 0, ties: 0 }));
-  for (const { a, b, comparison } of pairs) {
-    const side = text(object(comparison["winner_side"])["overall"]);
-    const [first, second] = [all[a]!, all[b]!];
-    if (side === "A") { ++first.wins; ++second.losses; }
-    else if (side === "B") { ++second.wins; ++first.losses; }
-    else { ++first.ties; ++second.ties; }
-  }
-  const points = (each: Standing): number => each.wins - each.losses;
-  all.sort((x, y) => points(y) - points(x) || x.pipeline - y.pipeline);
-  all.forEach((each, i) => { each.rank = i > 0 && points(all[i - 1]!) === points(each) ? all[i - 1]!.rank : i + 1; });
-  return all;
-}
-
-export function place(reports: readonly Json[]): Place[] {
-  const places = reports.map((report, pipeline) => {
-    const retrieval = object(report["retrieval"]);
-    const latency = object(report["latency"]);
-    return {
-      pipeline,
-      quality: number(retrieval["scored_queries"]) === 0 ? null : number(retrieval["mean_recall_at_k"]),
-      latencyMs: number(latency["count"]) ? number(latency["mean_ms"]) : null,
-      costUsd: number(object(object(report["metrics"])["cost_mean_usd"])["value"]),
-      latencyFront: false, costFront: false,
-    };
-  });
-  const front = (cost: "latencyMs" | "costUsd"): Set<number> => {
-    const known = places.filter((each) => each.quality !== null && each[cost] !== null);
-    const beats = (x: Place, y: Place): boolean => x.quality! >= y.quality! && x[cost]! <= y[cost]! && (x.quality! > y.quality! || x[cost]! < y[cost]!);
-    return new Set(known.filter((each) => !known.some((other) => beats(other, each))).map((each) => each.pipeline));
-  };
-  const [byLatency, byCost] = [front("latencyMs"), front("costUsd")];
-  return places.map((each) => ({ ...each, latencyFront: byLatency.has(each.pipeline), costFront: byCost.has(each.pipeline) }));
 }
 
 /** @param itemsOf the items of a report, by its place */
