@@ -1,7 +1,7 @@
 // Builds everything that is TypeScript.
 //
 //   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
-//   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
+//   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
 //   node web/build.mjs library                            the npm package: dist/library
@@ -15,7 +15,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
@@ -30,6 +30,7 @@ const { values: flags, positionals } = parseArgs({
     engine: { type: "string", default: path.join(root, "dist/engine") },
     index: { type: "string" },
     models: { type: "string" },
+    evaluation: { type: "string", default: path.join(root, "assets/evaluation/docker-doc.json") },
     out: { type: "string" },
     debug: { type: "boolean", default: false },
   },
@@ -50,7 +51,7 @@ const fail = (message, code = 3) => {
 
 const [what, ...rest] = positionals;
 if (rest.length > 0 || !["node", "site", "pages", "trace", "library"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | site --index FILE [--models DIR] [--out DIR]", 2);
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
 }
 flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library" }[what] ?? "dist/site");
 if (what === "node") {
@@ -165,6 +166,16 @@ site.engine_worker = await put("engine-worker.js", await bundle("web/worker/engi
 // The condition picks the build of onnxruntime-web that loads its WebAssembly from the files above.
 site.model_worker = await put("model-worker.js", await bundle("web/worker/model-worker.ts", { conditions: ["onnxruntime-web-use-extern-wasm"] }));
 
+/** An index's digest as the engine and every trace name it. */
+async function identityOf(bytes) {
+  const { default: factory } = await import(pathToFileURL(path.resolve(flags.engine, "polygraph-engine-baseline.mjs")).href);
+  const module = await factory({ wasmBinary: await readFile(path.join(flags.engine, "polygraph-engine-baseline.wasm")) });
+  const engine = new module.Engine();
+  const reply = (json) => { const { ok, error } = JSON.parse(json); return ok ?? fail(`${flags.index}: ${error.message}`); };
+  module.HEAPU8.set(bytes, reply(engine.reserve(bytes.byteLength)).pointer);
+  return reply(engine.openAll(bytes.byteLength)).digest;
+}
+
 const indexFile = must(flags.index, "the index");
 const indexBytes = await readFile(indexFile);
 const indexDigest = sha256(indexBytes);
@@ -172,8 +183,17 @@ site.index = {
   url: await put("index.polygraph", indexBytes, indexDigest),
   bytes: indexBytes.byteLength,
   digest: indexDigest,
+  identity: await identityOf(indexBytes),
   built_at: (await stat(indexFile)).mtime.toISOString(),
 };
+
+// The evaluation that the report page opens with. An empty FILE: none.
+site.evaluation = flags.evaluation && existsSync(flags.evaluation) ? await put("evaluation.json", await readFile(flags.evaluation)) : "";
+if (site.evaluation) {
+  site.evaluation_engine = await put("evaluation.mjs", await engineFile("polygraph-evaluation.mjs"));
+  site.evaluation_engine_wasm = await put("evaluation.wasm", await engineFile("polygraph-evaluation.wasm"));
+  site.evaluation_worker = await put("evaluation-worker.js", await bundle("web/report/local/evaluation-worker.ts"));
+}
 
 site.models = [];
 if (flags.models) {
@@ -205,7 +225,7 @@ const template = await readFile(path.join(root, "web/index.html"), "utf8");
 const further = [];  // pages, and what they are made of
 for (const name of ["report", "review"]) {
   const files = [];
-  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1]);
+  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1], site);
   further.push({ file: `${name}.html`, html, files });
 }
 site.version = sha256(JSON.stringify([template, site, page, inspector.html(), further])).slice(0, 16);
@@ -221,6 +241,7 @@ const manifest = {
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
   files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
+  later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };
 await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
 written.push("index.html", "trace.html", "site.json", "service-worker.js");

@@ -1,4 +1,5 @@
-// Keeps one version of the page: its shell, engine and index at installation, onnxruntime once the models are loaded. A page
+// Keeps one version of the page: its shell, engine and index at installation, onnxruntime once the models are loaded, the
+// evaluation once somebody opens it. A page
 // is served whole from one version's cache, so files of two versions never meet; a new version installs beside the old one
 // and takes over when no page of the old one is open, or when the visitor asks for it.
 
@@ -7,13 +8,14 @@ export {};
 declare const self: ServiceWorkerGlobalScope;
 
 /** Written by the build. Paths are relative to this file. */
-declare const MANIFEST: { version: string; page: string; others: string[]; files: string[]; runtime: string[] };
+declare const MANIFEST: { version: string; page: string; others: string[]; files: string[]; runtime: string[]; later: string[] };
 
 const cacheName = `polygraph-page-${MANIFEST.version}`;
 const cachePrefix = "polygraph-page-";
 const address = (path: string): string => new URL(path, self.location.href).href;
 const page = address(MANIFEST.page);
 const pages = new Set([MANIFEST.page, ...MANIFEST.others].map(address));
+const later = new Set(MANIFEST.later.map(address));
 const kept = new Set([...MANIFEST.files, ...MANIFEST.runtime].map(address));
 
 self.addEventListener("install", (event) => {
@@ -53,12 +55,23 @@ self.addEventListener("fetch", (event) => {
     else if (url === address("./")) event.respondWith(fromCache(page, request));
   } else if (kept.has(url)) {
     event.respondWith(fromCache(url, request));
+  } else if (later.has(url)) {
+    event.respondWith(keepNow(url, request));
   }
 });
 
 async function fromCache(url: string, request: Request): Promise<Response> {
   const cache = await caches.open(cacheName);
   return (await cache.match(url)) ?? fetch(request);
+}
+
+async function keepNow(url: string, request: Request): Promise<Response> {
+  const cache = await caches.open(cacheName);
+  const known = await cache.match(url);
+  if (known) return known;
+  const response = await fetch(request);
+  if (response.ok) await cache.put(url, response.clone()).catch(() => undefined); // a full store keeps nobody from reading it
+  return response;
 }
 
 type Message = { ask: "keep-runtime" } | { ask: "take-over" };

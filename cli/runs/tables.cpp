@@ -10,6 +10,7 @@
 #include "cli/runs/html.hpp"
 #include "cli/runs/run_file.hpp"
 #include "cli/runs/setup.hpp"
+#include "cli/runs/site_document.hpp"
 #include "cli/whole_file.hpp"
 #include "wasm/report/table.hpp"
 
@@ -103,6 +104,12 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
     };
     if (auto written = write_report_page(context.settings, document, options.html); !written) return report(written.error(), options.html);
     say("written: " + options.html);
+  }
+  if (!options.site.empty()) {
+    auto document = site_document(files, runs);
+    if (!document) return report(document.error());
+    if (auto written = write_whole(options.site, *document); !written) return report(written.error(), options.site);
+    say("written: " + options.site);
   }
   return ExitCode::done;
 }

@@ -25,7 +25,7 @@ Result<std::vector<std::filesystem::path>> latest_runs(const Settings& settings)
 
 struct ShowOptions {
   bool json = false, all = false;  ///< all: every metric at every cut-off
-  std::string md, html, readme;  ///< files to write; empty: none
+  std::string md = {}, html = {}, readme = {}, site = {};  ///< files to write; empty: none
 };
 /// Prints the table of the runs (with --json the evaluations), and writes what is wanted.
 ExitCode show_runs(Context& context, const std::vector<std::filesystem::path>& files, const ShowOptions& options);

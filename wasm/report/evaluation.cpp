@@ -293,6 +293,46 @@ ComparedRuns compare(const EvaluatedRun& a, const EvaluatedRun& b) {
   return out;
 }
 
+namespace {
+
+/// What stands behind each figure, item by item in the order of the results: {metric: [value or state]}, and for the grader's and
+/// the rewrites' figures, which are over decisions, the counts {grader_set: [[tp, fp, fn, tn]], grader_chunk, rewrites: [made]}.
+void write_item_values(json::Writer& writer, const EvaluatedRun& run) {
+  const auto state = [](ItemState of) -> std::string_view {
+    return of == ItemState::judge_error ? "judge_error" : of == ItemState::failed ? "failed" : "unscorable";
+  };
+  const metrics::AgentMetrics all({run.facts.top_k, true});
+  writer.key("item_values").begin_object();
+  for (std::size_t metric = 0; metric < all.definitions().size(); ++metric) {
+    const std::string& name = all.definitions()[metric].name;
+    if (run.summary.find(name) == nullptr) continue;
+    writer.key(name).begin_array();
+    for (const ItemMeasures& item : run.measures) {
+      const Measured& value = item.values[metric];
+      value.state == ItemState::scored ? writer.value(value.value) : writer.value(state(value.state));
+    }
+    writer.end_array();
+  }
+  writer.end_object();
+  writer.key("item_decisions").begin_object();
+  for (const auto& [name, confusion] : {std::pair("grader_set", &ItemMeasures::grader_set), std::pair("grader_chunk", &ItemMeasures::grader_chunk)}) {
+    writer.key(name).begin_array();
+    for (const ItemMeasures& item : run.measures) {
+      const metrics::Confusion& of = item.*confusion;
+      writer.begin_array();
+      for (const std::uint64_t each : {of.true_positive, of.false_positive, of.false_negative, of.true_negative}) writer.count(each);
+      writer.end_array();
+    }
+    writer.end_array();
+  }
+  writer.key("rewrites").begin_array();
+  for (const ItemMeasures& item : run.measures) writer.count(item.rewrites);
+  writer.end_array();
+  writer.end_object();
+}
+
+}  // namespace
+
 Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs) {
   std::vector<comparison::Contender> contenders;
   for (const EvaluatedRun& run : runs) {
@@ -422,6 +462,7 @@ void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_r
   }
   writer.end_array();
   if (with_results) {
+    write_item_values(writer, run);
     writer.key("results");
     run.evaluation().write_results(writer, run.evaluation().all());
   }

@@ -83,7 +83,8 @@ ComparedRuns compare(const EvaluatedRun& a, const EvaluatedRun& b);
 /// wasm/comparison, ranking and front.
 Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs);
 
-/// The document of formats.md, *Evaluation*. Without `with_results` everything but the results.
+/// The document of formats.md, *Evaluation*. Without `with_results` everything but the results and what each metric has of them
+/// (`item_values`, `item_decisions`: columns in the order of the results).
 void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results);
 
 }  // namespace polygraph::report

@@ -22,6 +22,8 @@ export interface Opened {
   /** Results by where they stood: "" for the report's own, `pipeline_a_report`, `reports.0`, … */
   items: ReadonlyMap<string, Item[]>;
   file: Blob;
+  /** The site's own evaluation. */
+  shipped: boolean;
 }
 
 const owner = (path: string): string => path.replace(/\.?results$/, "").replace(/^report$/, "");
@@ -52,10 +54,10 @@ export async function open(file: Blob, name: string, progress: (share: number) =
     const whole: Json = head;
     const kind = kindOf(whole)!;
     const inner = isObject(whole["report"]) && number(whole["report"]["total_queries"]) !== null ? whole["report"] : whole;
-    return { kind, name, head: kind === "evaluation" ? inner : whole, items, file };
+    return { kind, name, head: kind === "evaluation" ? inner : whole, items, file, shipped: false };
   }
   if (items.size === 0 || strangers > 0) throw new JsonProblem("This is neither an evaluation, a comparison or a matrix, nor a list of results with a query_id each.");
-  return { kind: "results", name, head: {}, items, file };
+  return { kind: "results", name, head: {}, items, file, shipped: false };
 }
 
 function kindOf(value: Json): Kind | null {

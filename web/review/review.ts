@@ -315,9 +315,16 @@ picker.addEventListener("change", () => {
   if (file) void openFile(file);
   picker.value = "";
 });
-document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
+document.addEventListener("dragleave", (event) => {
+  if (event.relatedTarget === null) document.body.classList.remove("dropping");
+});
 document.addEventListener("drop", (event) => {
   event.preventDefault();
+  document.body.classList.remove("dropping");
   const file = event.dataTransfer?.files[0];
   if (file) void openFile(file);
 });

@@ -25,7 +25,7 @@ export interface IndexStage {
  */
 export async function streamIndex(
   engine: Engine,
-  file: Site["index"],
+  file: Pick<Site["index"], "url" | "bytes">,
   onStage: (stage: IndexStage) => void,
   pauseMs = firstPauseMs,
   begun?: Promise<Response>,

@@ -21,11 +21,24 @@ export interface Site {
   model_worker: string;
   /** onnxruntime-web's loader and WebAssembly. */
   ort: { mjs: string; wasm: string };
-  index: { url: string; bytes: number; digest: string; built_at: string };
+  /** `identity`: its digest as the engine and every trace name it. */
+  index: { url: string; bytes: number; digest: string; identity: string; built_at: string };
   models: ModelFile[];
   examples: string;
   /** Prompts and prices, for providers that the page itself sends a prompt to. */
   tasks: string;
+  /** The shipped evaluation (cli/runs/site_document.hpp); empty: none, and nothing of the following either. */
+  evaluation: string;
+  /** The evaluation module, and the report page's worker that holds it. */
+  evaluation_engine: string;
+  evaluation_engine_wasm: string;
+  evaluation_worker: string;
+}
+
+/** What the build wrote into this page; null: a page of one file. */
+export function siteOfPage(): Site | null {
+  const given = document.querySelector<HTMLMetaElement>('meta[name="polygraph-site"]')?.content;
+  return given ? resolveSite(JSON.parse(given) as Site, document.baseURI) : null;
 }
 
 /** The same with absolute URLs: a worker resolves against its own address otherwise. */
@@ -44,5 +57,9 @@ export function resolveSite(site: Site, base: string): Site {
     models: site.models.map((model) => ({ ...model, url: at(model.url) })),
     examples: at(site.examples),
     tasks: at(site.tasks),
+    evaluation: site.evaluation && at(site.evaluation),
+    evaluation_engine: site.evaluation && at(site.evaluation_engine),
+    evaluation_engine_wasm: site.evaluation && at(site.evaluation_engine_wasm),
+    evaluation_worker: site.evaluation && at(site.evaluation_worker),
   };
 }
