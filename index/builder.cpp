@@ -69,6 +69,7 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
   Built built;
   BuildReport& report = built.report;
   report.skipped = corpus.skipped;
+  report.passed_over = corpus.passed_over;
   report.warnings = corpus.warnings;
   report.counts = corpus.counts;
 
@@ -173,8 +174,8 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
   metadata.title = corpus.title;
   metadata.licence = corpus.licence;
   metadata.source_url = corpus.source_url;
-  metadata.language = options.language;
-  metadata.analysis = options.analysis;
+  metadata.language = !options.language.empty() ? options.language : corpus.language.empty() ? "en" : corpus.language;
+  metadata.analysis = metadata.language == "en" || metadata.language.starts_with("en-") ? text::Analysis::english : text::Analysis::plain;
   if (embedder) {
     metadata.embedder = options.embedder;
     input.vocabulary = options.vocabulary;

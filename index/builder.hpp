@@ -37,8 +37,7 @@ struct BuildOptions {
   index::ModelIdentity reranker;
   std::string vocabulary;              ///< content of the models' vocab.txt; needed with an embedder
   std::filesystem::path cache;         ///< folder of the vector cache; empty: no cache
-  std::string language = "en";
-  text::Analysis analysis = text::Analysis::english;
+  std::string language;                ///< empty: the corpus's, else "en"
   std::function<void(const Progress&)> progress;
   std::function<bool()> cancelled;     ///< asked between batches; what was embedded until then is in the cache
 };
@@ -52,6 +51,7 @@ struct BuildReport {
   std::size_t from_cache = 0;
   bool cache_replaced = false;        ///< the cache was damaged and begun anew
   std::vector<std::string> skipped;   ///< "path: why"
+  std::vector<std::string> passed_over;  ///< "path: why", of files that are no page of their own
   std::vector<std::string> warnings;
   ReadingCounts counts;
   double ms = 0;

@@ -17,7 +17,7 @@ namespace polygraph::cli {
 namespace {
 
 struct BuildArguments {
-  std::string corpus, out, base_url, title, licence, language = "en";
+  std::string corpus, out, base_url, title, licence, language;
   bool lexical = false, json = false;
 };
 
@@ -44,6 +44,7 @@ nlohmann::ordered_json to_json(const corpus::BuildReport& report, const std::str
           {"shortcodes_resolved", report.counts.shortcodes_resolved},
           {"shortcodes_unresolved", report.counts.shortcodes_unresolved},
           {"skipped", report.skipped},
+          {"passed_over", report.passed_over},
           {"warnings", report.warnings},
           {"ms", report.ms}};
 }
@@ -92,13 +93,13 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   corpus_options.base_url = arguments.base_url;
   corpus_options.title = arguments.title;
   corpus_options.licence = arguments.licence;
+  corpus_options.language = arguments.language;
   auto opened = corpus::open_corpus(arguments.corpus, corpus_options);
   if (!opened) return report(opened.error(), "--corpus " + arguments.corpus);
 
   corpus::BuildOptions options;
   options.cache = context.settings.home() / "vectors";
   options.language = arguments.language;
-  options.analysis = arguments.language == "en" ? text::Analysis::english : text::Analysis::plain;
   options.cancelled = [] { return interrupted(); };
   Models models(context.settings);
   corpus::Embedder embedder;
@@ -128,6 +129,7 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   remember(context.settings, index->digest(), out);
   const auto& result = built->report;
   list_some("pages skipped", result.skipped);
+  list_some("files passed over, which are no pages of their own", result.passed_over);
   list_some("warnings", result.warnings);
   if (arguments.json) {
     print_json(to_json(result, arguments.out, built->bytes.size(), index->digest()), 2);
@@ -223,12 +225,13 @@ void add_index(CLI::App& program, Context& context) {
   command->add_option("--base-url", arguments->base_url, "Goes before every page's URL")->type_name("URL");
   command->add_option("--title", arguments->title, "What people call the corpus");
   command->add_option("--licence", arguments->licence, "SPDX identifier of the corpus's licence");
-  command->add_option("--language", arguments->language, "en: English stems and stop words; any other: none")->capture_default_str();
+  command->add_option("--language", arguments->language, "en: English stems and stop words; any other: none. Of a site with several, only this one is read (default: the site's own, else en)");
   command->add_flag("--lexical", arguments->lexical, "No vectors, so no models are needed");
   command->add_flag("--json", arguments->json, "The report as JSON on stdout");
   command->footer(
       "Examples:\n  polygraph index --corpus docker-doc --out docs.polygraph\n"
       "  polygraph index --corpus dir:docs --base-url https://docs.example.org/ --out docs.polygraph\n"
+      "  polygraph index --corpus html:site --base-url https://docs.example.org/ --out docs.polygraph\n"
       "  polygraph index info docs.polygraph");
 
   struct Look {
