@@ -99,6 +99,12 @@ bool only_digits(const GumboNode* node) {
   return std::all_of(children.begin(), children.end(), only_digits);
 }
 
+/// `<dialog>`, which Gumbo has no name for.
+bool is_dialog(const GumboNode* node) noexcept {
+  const GumboStringPiece& tag = node->v.element.original_tag;
+  return node->v.element.tag == GUMBO_TAG_UNKNOWN && tag.length > 7 && std::string_view(tag.data, 7) == "<dialog";
+}
+
 bool control(GumboTag tag) noexcept {
   switch (tag) {
     case GUMBO_TAG_BUTTON: case GUMBO_TAG_INPUT: case GUMBO_TAG_SELECT: case GUMBO_TAG_TEXTAREA: case GUMBO_TAG_OPTION: case GUMBO_TAG_PROGRESS:
@@ -168,7 +174,7 @@ const Held& Content::held(const GumboNode* node) const {
 /// What is not counted, and never text: the elements and roles of machinery, pictures, controls and navigation.
 bool Content::silent(const GumboNode* node) const {
   const GumboTag tag = node->v.element.tag;
-  if (machinery(tag) || picture(tag) || control(tag) || tag == GUMBO_TAG_NAV) return true;
+  if (machinery(tag) || picture(tag) || control(tag) || tag == GUMBO_TAG_NAV || is_dialog(node)) return true;
   if (tag == GUMBO_TAG_FOOTER) return !is_element(node->parent, GUMBO_TAG_BLOCKQUOTE) && !is_element(node->parent, GUMBO_TAG_FIGURE);
   constexpr std::array<std::string_view, 10> roles{"navigation", "search", "contentinfo", "menu", "menubar", "toolbar", "dialog", "alertdialog", "button",
                                                    "doc-toc"};
@@ -256,12 +262,16 @@ void Content::choose_root(const GumboNode* body) {
     const GumboNode* around = main == nullptr ? body : main;
     // One article is the page's text; of many, as in a blog's list, none is.
     const GumboNode* article = most(articles_, around);
-    std::size_t in_articles = 0;
+    const auto text = [&](const GumboNode* node) { return held(node).words - held(node).linked; };
+    std::size_t outer = 0, in_articles = 0;
     for (const GumboNode* each : articles_) {
       const bool nested = std::any_of(articles_.begin(), articles_.end(), [&](const GumboNode* other) { return other != each && inside(each, other); });
-      if (inside(each, around) && !nested) in_articles += held(each).words;
+      if (!inside(each, around) || nested) continue;
+      ++outer;
+      in_articles += text(each);
     }
-    const bool one = article != nullptr && held(article).words * 2 > (main == nullptr ? in_articles : held(main).words);
+    const std::size_t of = main == nullptr ? in_articles : text(main);
+    const bool one = article != nullptr && (outer == 1 ? text(article) * 2 >= of : text(article) * 4 > of * 3);
     root_ = one ? article : main;
     if (root_ != nullptr && held(root_).words * 20 < held(body).words - held(body).linked) root_ = nullptr;  // an empty shell
   }

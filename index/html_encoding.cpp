@@ -89,6 +89,12 @@ std::string mended(std::string_view bytes) {
   return out;
 }
 
+/// Without the control characters that HTML has no use for; the parser would make U+FFFD of them.
+std::string without_controls(std::string text) {
+  std::erase_if(text, [](char c) { return (c >= 0 && c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r') || c == 0x7F; });
+  return text;
+}
+
 }  // namespace
 
 Result<DecodedHtml> decode_html(std::string_view bytes) {
@@ -111,13 +117,13 @@ Result<DecodedHtml> decode_html(std::string_view bytes) {
   }
   const std::optional<std::size_t> invalid = text::first_invalid(bytes);
   if (encoding == "utf-8" || (encoding.empty() && !invalid)) {
-    if (!invalid) return DecodedHtml{std::string(bytes), {}};
-    return DecodedHtml{mended(bytes), "is not UTF-8 at byte " + std::to_string(*invalid) + "; such bytes became U+FFFD"};
+    if (!invalid) return DecodedHtml{without_controls(std::string(bytes)), {}};
+    return DecodedHtml{without_controls(mended(bytes)), "is not UTF-8 at byte " + std::to_string(*invalid) + "; such bytes became U+FFFD"};
   }
   const bool guessed = encoding.empty();
   std::optional<std::string> text = converted(bytes, guessed ? "WINDOWS-1252" : iconv_name(encoding));
   if (!text) return fail(ErrorCode::invalid_text, "declares the encoding \"" + mended(encoding.substr(0, 40)) + "\", which is not known here; save it as UTF-8");
-  return DecodedHtml{*std::move(text), guessed ? "names no encoding and is not UTF-8; it was read as windows-1252" : ""};
+  return DecodedHtml{without_controls(*std::move(text)), guessed ? "names no encoding and is not UTF-8; it was read as windows-1252" : ""};
 }
 
 }  // namespace polygraph::corpus

@@ -9,7 +9,7 @@
 namespace polygraph::corpus {
 
 struct DecodedHtml {
-  std::string text;      ///< UTF-8
+  std::string text;      ///< UTF-8, without control characters other than white space
   std::string warning;   ///< what was not as it should be; reads behind a file's name, empty when nothing is
 };
 

@@ -424,10 +424,12 @@ class Site {
     }
     const std::string path = unescaped(target.substr(0, target.find_first_of("?#")));
     const bool folder = path.ends_with('/');
-    const auto finished = [&](std::string_view joined) {
-      std::string out = normal_path(joined);
-      if (folder && !out.empty()) out += '/';
-      return out;
+    const auto finished = [&](std::string_view joined) -> std::optional<std::string> {
+      // Below a folder of any name, so that a path to the root can be told from one that climbs out.
+      std::string out = normal_path("root/" + std::string(joined));
+      if (out == "root") return std::string();
+      if (!out.starts_with("root/")) return std::nullopt;
+      return out.substr(5) + (folder ? "/" : "");
     };
     if (!path.starts_with('/')) {
       const std::string& address = found_[from].address;
@@ -464,6 +466,7 @@ class Site {
     if (!path) {
       const std::optional<std::string> absolute = absolute_link(target);
       if (absolute) return *absolute;
+      if (!target.starts_with('/')) return {};
       // Another part of the same host.
       const std::size_t host = own_base_.find('/', own_base_.find("://") + 3);
       return own_base_.empty() ? std::string() : own_base_.substr(0, host) + target;
