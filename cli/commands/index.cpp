@@ -17,7 +17,7 @@ namespace polygraph::cli {
 namespace {
 
 struct BuildArguments {
-  std::string corpus, out, base_url, title, licence, language;
+  std::string corpus, out, previous, base_url, title, licence, language;
   bool lexical = false, json = false;
 };
 
@@ -41,6 +41,7 @@ nlohmann::ordered_json to_json(const corpus::BuildReport& report, const std::str
           {"mean_tokens", report.mean_tokens},
           {"embedded", report.embedded},
           {"from_cache", report.from_cache},
+          {"from_previous", report.from_previous},
           {"shortcodes_resolved", report.counts.shortcodes_resolved},
           {"shortcodes_unresolved", report.counts.shortcodes_unresolved},
           {"skipped", report.skipped},
@@ -111,6 +112,21 @@ ExitCode build(Context& context, BuildArguments& arguments) {
     }
     embedder = std::move(*prepared);
   }
+  // An index that is built again keeps the vectors of what did not change, also where the cache is another machine's.
+  std::optional<MappedFile> previous_file;
+  std::optional<index::Index> previous;
+  const std::string& previous_path = arguments.previous.empty() ? arguments.out : arguments.previous;
+  if (!arguments.lexical && (!arguments.previous.empty() || std::filesystem::exists(out, error))) {
+    auto file = MappedFile::open(previous_path);
+    auto index = file ? index::Index::open(file->bytes()) : tl::unexpected(file.error());
+    if (index) {
+      previous = std::move(*index);
+      previous_file = std::move(*file);
+      options.previous = &*previous;
+    } else if (!arguments.previous.empty()) {
+      return report(index.error(), "--previous " + arguments.previous);
+    }
+  }
   ProgressLine line("embedding " + opened->name);
   options.progress = [&](const corpus::Progress& progress) { line.update(progress.done, progress.total, "passages"); };
   auto built = corpus::build(*opened, options, embedder);
@@ -134,8 +150,8 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   if (arguments.json) {
     print_json(to_json(result, arguments.out, built->bytes.size(), index->digest()), 2);
   } else {
-    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", printable(arguments.out),
-                    result.documents, result.chunks, result.embedded, result.from_cache, result.chunks_truncated,
+    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} from the index before, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", printable(arguments.out),
+                    result.documents, result.chunks, result.embedded, result.from_cache, result.from_previous, result.chunks_truncated,
                     static_cast<double>(built->bytes.size()) / 1e6, result.ms / 1000));
   }
   return ExitCode::done;
@@ -222,6 +238,7 @@ void add_index(CLI::App& program, Context& context) {
   command->require_subcommand(0, 1);
   command->add_option("--corpus", arguments->corpus, corpus::known_corpora());
   command->add_option("--out", arguments->out, "Index file to write")->type_name("FILE");
+  command->add_option("--previous", arguments->previous, "An earlier index: its unchanged passages are not embedded again (default: the file that --out replaces)")->type_name("FILE");
   command->add_option("--base-url", arguments->base_url, "Goes before every page's URL")->type_name("URL");
   command->add_option("--title", arguments->title, "What people call the corpus");
   command->add_option("--licence", arguments->licence, "SPDX identifier of the corpus's licence");
