@@ -26,6 +26,8 @@ export interface Site {
   examples: string;
   /** Prompts and prices, for providers that the page itself sends a prompt to. */
   tasks: string;
+  /** On a site that no server of ours serves: the list of its recorded runs. */
+  recordings?: string;
 }
 
 /** The same with absolute URLs: a worker resolves against its own address otherwise. */
@@ -44,5 +46,6 @@ export function resolveSite(site: Site, base: string): Site {
     models: site.models.map((model) => ({ ...model, url: at(model.url) })),
     examples: at(site.examples),
     tasks: at(site.tasks),
+    ...(site.recordings ? { recordings: at(site.recordings) } : {}),
   };
 }
