@@ -367,6 +367,7 @@ test("10,000 traces are listed while they are read, scrolled with few rows made,
   await expect(page.locator(".list-head")).toContainText("1 of 10,001 traces");
   await page.getByLabel("Words in question or answer").fill("");
   await page.getByLabel("Status").selectOption("broken");
+  await expect(page.locator(".row")).toHaveCount(1);
   await expect(page.locator(".row")).toContainText("Line 10,001");
   await page.locator(".row").click();
   await expect(page.locator("#problem")).toContainText("traces.jsonl, line 10001: This JSON breaks off");

@@ -20,16 +20,16 @@ export interface Service {
   indexDigest: string;
 }
 
-/** Where a page asks: a server's API, or the list of recorded runs among a site's files. */
-export type ServiceAddress = { api: string } | { recordings: string };
+/** Where a page asks: the address of /api/, or of the list of recorded runs among the files of a site without a server. */
+export type ServiceAddress = string | { recordings: string };
 
 export const noService: Service = { state: "unknown", until: null, recordings: [], indexDigest: "" };
 
-export const serviceAddress = ({ recordings }: { recordings?: string }, api: string): ServiceAddress => (recordings ? { recordings } : { api });
+export const serviceAddress = ({ recordings }: { recordings?: string }, api: string): ServiceAddress => (recordings ? { recordings } : api);
 
 /** What the site offers beside its page. Never rejects, and always ends. */
 export async function readService(at: ServiceAddress, before: Service = noService, signal?: AbortSignal): Promise<Service> {
-  return "api" in at ? askServer(at.api, before, signal) : readFiles(at.recordings, before, signal);
+  return typeof at === "string" ? askServer(at, before, signal) : readFiles(at.recordings, before, signal);
 }
 
 async function readFiles(list: string, before: Service, signal?: AbortSignal): Promise<Service> {

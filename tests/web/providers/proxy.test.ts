@@ -136,7 +136,7 @@ test("a site of files asks no server: its recorded runs come from their list, an
   assert.deepEqual((await readService({ recordings: list }, service)).recordings, service.recordings);
   assert.equal(asked.length, 1);
   assert.deepEqual((await readService({ recordings: "http://127.0.0.1:1/none.json" })).recordings, []);
-  assert.deepEqual(serviceAddress({}, address), { api: address });
+  assert.deepEqual(serviceAddress({}, address), address);
 });
 
 test("a status tells live from spent, and a host without one from one that is down", async (t) => {
@@ -149,13 +149,13 @@ test("a status tells live from spent, and a host without one from one that is do
     } else if (status) response.end(JSON.stringify(status));
     else response.writeHead(404).end();
   });
-  const live = await readService({ api: address });
+  const live = await readService(address);
   assert.deepEqual([live.state, live.indexDigest, live.recordings.length], ["live", "d", 1]);
   status = { live: false, serving_recorded: true, until: "2026-01-01T00:00:00Z" };
-  const spent = await readService({ api: address }, live);
+  const spent = await readService(address, live);
   assert.deepEqual([spent.state, spent.until, spent.recordings.length, listed], ["recorded", "2026-01-01T00:00:00.000Z", 1, 1]);
   status = null;
-  assert.equal((await readService({ api: address })).state, "none");
-  assert.deepEqual((await readService({ api: "http://127.0.0.1:1/api/" }, spent)).state, "unreachable");
-  assert.deepEqual((await readService({ api: "http://127.0.0.1:1/api/" }, spent)).recordings, spent.recordings);
+  assert.equal((await readService(address)).state, "none");
+  assert.deepEqual((await readService("http://127.0.0.1:1/api/", spent)).state, "unreachable");
+  assert.deepEqual((await readService("http://127.0.0.1:1/api/", spent)).recordings, spent.recordings);
 });
