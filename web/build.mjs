@@ -147,18 +147,18 @@ async function putFile(name, file, digest) {
   return target;
 }
 
-// ---- what the page loads later
+// ---- what the page loads later. Modules end in .js: some hosts name no type for .mjs, and browsers run none without one.
 
 const engineFile = (name) => readFile(must(path.join(flags.engine, name), "the engine"));
 const site = { version: "" };
-site.engine = await put("engine.mjs", await engineFile("polygraph-engine.mjs"));
+site.engine = await put("engine.js", await engineFile("polygraph-engine.mjs"));
 site.engine_wasm = await put("engine.wasm", await engineFile("polygraph-engine.wasm"));
-site.engine_baseline = await put("engine-baseline.mjs", await engineFile("polygraph-engine-baseline.mjs"));
+site.engine_baseline = await put("engine-baseline.js", await engineFile("polygraph-engine-baseline.mjs"));
 site.engine_baseline_wasm = await put("engine-baseline.wasm", await engineFile("polygraph-engine-baseline.wasm"));
 
 const ort = path.join(root, "node_modules/onnxruntime-web/dist");
 site.ort = {
-  mjs: await put("ort.mjs", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
+  mjs: await put("ort.js", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
   wasm: await put("ort.wasm", await readFile(path.join(ort, "ort-wasm-simd-threaded.wasm"))),
 };
 
@@ -243,7 +243,8 @@ const manifest = {
   runtime: [site.ort.mjs, site.ort.wasm],
   later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };
-await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
+// On a line of its own, so that `polygraph export` can write another one.
+await writeFile(path.join(staging, "service-worker.js"), `const MANIFEST=${JSON.stringify(manifest)};\n${new TextDecoder().decode(await bundle("web/service-worker.ts", { format: "iife" }))}`);
 written.push("index.html", "trace.html", "site.json", "service-worker.js");
 for (const { file, html: text } of further) {
   await writeFile(path.join(staging, file), text.replaceAll(versionMarker, site.version));

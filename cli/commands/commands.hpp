@@ -22,6 +22,7 @@ void add_calibrate(CLI::App& program, Context& context);
 void add_compare(CLI::App& program, Context& context);
 void add_config(CLI::App& program, Context& context);
 void add_diagnose(CLI::App& program, Context& context);
+void add_export(CLI::App& program, Context& context);
 void add_gate(CLI::App& program, Context& context);
 void add_gaps(CLI::App& program, Context& context);
 void add_golden(CLI::App& program, Context& context);

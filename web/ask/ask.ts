@@ -9,7 +9,7 @@ import { readConnectPolicy } from "../providers/connect-policy.ts";
 import { loadEndpoint, saveEndpoint } from "../providers/endpoint.ts";
 import type { ProviderFailure } from "../providers/provider.ts";
 import { recordingFor } from "../providers/recordings.ts";
-import { noService, readRecording, readService, type Service } from "../providers/service.ts";
+import { noService, readRecording, readService, serviceAddress, type Service } from "../providers/service.ts";
 import { toFragment } from "../trace/fragment.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
@@ -19,7 +19,8 @@ import { aborted } from "../worker/waiting.ts";
 import { announcement, showAnswer, showDraft } from "./answer.ts";
 import { answerersView } from "./answerers-view.ts";
 import { Completions } from "./completions.ts";
-import { h } from "./dom.ts";
+import { fill, h } from "./dom.ts";
+import { wasReplaced } from "./edition.ts";
 import { examplesView } from "./examples.ts";
 import { footView } from "./foot.ts";
 import { OfflineKeeper } from "./offline.ts";
@@ -65,7 +66,7 @@ const store = new Store<State & { replay: ReplayVerdict | null }>({
   presets: null,
   models: [],
   threads: 1,
-  offline: { state: "working", models: false, message: "", update: false },
+  offline: { state: "working", models: false, message: "", update: false, threads: false },
   settings: loadSettings(storage),
   service: noService,
   endpoint: loadEndpoint(storage),
@@ -123,12 +124,14 @@ function onEvent(event: WorkerEvent): void {
         ...(event.progress.info ? { info: event.progress.info } : {}),
         ...(event.progress.error ? { problem: event.progress.error } : {}),
       });
+      if (event.progress.error) void lookForUpdate();
       break;
     case "models": {
       const before = store.state.models;
       store.update({ models: event.models, threads: event.threads });
       const ready = (models: typeof before): boolean => models.length > 0 && models.every((model) => model.state === "ready");
       if (ready(event.models) && !ready(before)) void offline.keepRuntime();
+      if (event.models.some(({ role, state }) => state === "failed" && before.find((model) => model.role === role)?.state !== "failed")) void lookForUpdate();
       break;
     }
     case "run": {
@@ -145,6 +148,12 @@ function onEvent(event: WorkerEvent): void {
       break;
     }
   }
+}
+
+/** What could not be loaded may be gone because the site was updated: then a reload helps, and nothing else. */
+async function lookForUpdate(): Promise<void> {
+  if (!(await wasReplaced(site.version, document.baseURI))) return;
+  store.update({ problem: { code: "replaced", message: "This site was updated while this page was open, and a file that the page needs is gone." } });
 }
 
 /** Passages that a trace names and this page does not hold yet. */
@@ -316,7 +325,7 @@ let serviceAt = 0;
 let serviceTimer = 0;
 
 function refreshService(): Promise<void> {
-  serviceRead ??= readService(api, store.state.service).then((service) => {
+  serviceRead ??= readService(serviceAddress(site, api), store.state.service).then((service) => {
     serviceRead = null;
     serviceAt = performance.now();
     setService(service);
@@ -627,7 +636,7 @@ store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), r
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
   (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
-  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => offline.update() }),
+  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);
@@ -637,7 +646,8 @@ store.watch((s) => [s.service, s.policy, s.builtIn], () => settingsView.refresh(
 store.watch((s) => [s.problem], (problem) => {
   const box = byId("problem");
   box.hidden = problem === null;
-  box.textContent = problem ? problem.message : "";
+  const reload = problem?.code === "replaced" && [" ", h("button", { type: "button", on: { click: () => void offline.update() } }, "Reload")];
+  fill(box, problem?.message, reload);
 });
 
 // ---------------------------------------------------------------- start
@@ -670,6 +680,7 @@ async function begin(): Promise<void> {
     await opened;
   } catch (error) {
     store.update({ problem: problemOf(error) });
+    void lookForUpdate();
     return;
   }
   if (store.state.settings.models === "auto") loadModels();

@@ -33,6 +33,8 @@ export interface Site {
   evaluation_engine: string;
   evaluation_engine_wasm: string;
   evaluation_worker: string;
+  /** On a site that no server of ours serves: the list of its recorded runs. */
+  recordings?: string;
 }
 
 /** What the build wrote into this page; null: a page of one file. */
@@ -61,5 +63,6 @@ export function resolveSite(site: Site, base: string): Site {
     evaluation_engine: site.evaluation && at(site.evaluation_engine),
     evaluation_engine_wasm: site.evaluation && at(site.evaluation_engine_wasm),
     evaluation_worker: site.evaluation && at(site.evaluation_worker),
+    ...(site.recordings ? { recordings: at(site.recordings) } : {}),
   };
 }
