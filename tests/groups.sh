@@ -30,11 +30,16 @@ export POLYGRAPH_VOCAB
 export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
+# The environment with LangChain and LlamaIndex, kept by its requirements' digest: made here, not within a test's time.
+prepare_pipelines() { run_step "Python environment of the pipeline tests" "$root/tests/pipelines/environment.sh"; }
+
 prepare_native() {
+  prepare_pipelines
   configure default with-tests
   run_step "native tests: build" cmake --build "$root/build/default" -j "$jobs"
 }
 prepare_sanitize() {
+  prepare_pipelines
   configure sanitize with-tests
   run_step "sanitized tests: build" cmake --build "$root/build/sanitize" -j "$jobs"
 }
