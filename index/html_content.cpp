@@ -99,10 +99,10 @@ bool only_digits(const GumboNode* node) {
   return std::all_of(children.begin(), children.end(), only_digits);
 }
 
-/// `<dialog>`, which Gumbo has no name for.
+/// `<dialog>`, which not every version of Gumbo has a name for.
 bool is_dialog(const GumboNode* node) noexcept {
   const GumboStringPiece& tag = node->v.element.original_tag;
-  return node->v.element.tag == GUMBO_TAG_UNKNOWN && tag.length > 7 && std::string_view(tag.data, 7) == "<dialog";
+  return tag.length > 7 && std::string_view(tag.data, 7) == "<dialog";
 }
 
 bool control(GumboTag tag) noexcept {

@@ -102,21 +102,11 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   options.cache = context.settings.home() / "vectors";
   options.language = arguments.language;
   options.cancelled = [] { return interrupted(); };
-  Models models(context.settings);
-  corpus::Embedder embedder;
-  if (!arguments.lexical) {
-    auto prepared = prepare_models(context, models, options);
-    if (!prepared) {
-      if (prepared.error().code == ErrorCode::model_unavailable) say("note: --lexical builds an index without vectors, which needs no models");
-      return report(prepared.error());
-    }
-    embedder = std::move(*prepared);
-  }
   // An index that is built again keeps the vectors of what did not change, also where the cache is another machine's.
   std::optional<MappedFile> previous_file;
   std::optional<index::Index> previous;
   const std::string& previous_path = arguments.previous.empty() ? arguments.out : arguments.previous;
-  if (!arguments.lexical && (!arguments.previous.empty() || std::filesystem::exists(out, error))) {
+  if (!arguments.previous.empty() || (!arguments.lexical && std::filesystem::exists(out, error))) {
     auto file = MappedFile::open(previous_path);
     auto index = file ? index::Index::open(file->bytes()) : tl::unexpected(file.error());
     if (index) {
@@ -126,6 +116,16 @@ ExitCode build(Context& context, BuildArguments& arguments) {
     } else if (!arguments.previous.empty()) {
       return report(index.error(), "--previous " + arguments.previous);
     }
+  }
+  Models models(context.settings);
+  corpus::Embedder embedder;
+  if (!arguments.lexical) {
+    auto prepared = prepare_models(context, models, options);
+    if (!prepared) {
+      if (prepared.error().code == ErrorCode::model_unavailable) say("note: --lexical builds an index without vectors, which needs no models");
+      return report(prepared.error());
+    }
+    embedder = std::move(*prepared);
   }
   ProgressLine line("embedding " + opened->name);
   options.progress = [&](const corpus::Progress& progress) { line.update(progress.done, progress.total, "passages"); };
@@ -185,6 +185,7 @@ ExitCode info(const std::string& path, bool json) {
   row("revision", metadata.revision);
   row("licence", metadata.licence);
   row("source", metadata.source_url);
+  row("language", metadata.language);
   row("contents", fmt::format("{} pages, {} passages, {} terms, {}", index->documents(), index->chunks(), index->terms(),
                               index->has_vectors() ? fmt::format("vectors of {} dimensions", index->dimensions()) : std::string("no vectors")));
   row("size", fmt::format("{} bytes, the lexical part {}", file->bytes().size(), extent ? extent->lexical : 0));
@@ -243,7 +244,7 @@ void add_index(CLI::App& program, Context& context) {
   command->add_option("--title", arguments->title, "What people call the corpus");
   command->add_option("--licence", arguments->licence, "SPDX identifier of the corpus's licence");
   command->add_option("--language", arguments->language, "en: English stems and stop words; any other: none. Of a site with several, only this one is read (default: the site's own, else en)");
-  command->add_flag("--lexical", arguments->lexical, "No vectors, so no models are needed");
+  command->add_flag("--lexical", arguments->lexical, "No vectors, so no models are needed")->excludes("--previous");
   command->add_flag("--json", arguments->json, "The report as JSON on stdout");
   command->footer(
       "Examples:\n  polygraph index --corpus docker-doc --out docs.polygraph\n"
