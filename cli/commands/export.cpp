@@ -211,8 +211,9 @@ void add_export(CLI::App& program, Context& context) {
       "The pages find everything beside them, so the folder works at any address. Every file that is loaded later has its digest\n"
       "in its name; .br and .gz stand beside what compresses; export.json lists all files with their SHA-256. Where the host sends\n"
       "no headers, the service worker isolates the page from its second loading on, for threads. For hosts that can: _headers\n"
-      "and hosting/. Copy assets/ before the rest where the host is updated file by file. The same input gives the same bytes\n"
-      "(with --index, SOURCE_DATE_EPOCH can fix the date that the page shows); --record measures anew.\n\n"
+      "and hosting/. Copy assets/ before the rest where the host is updated file by file; a model is a file of 34 MB, and some\n"
+      "hosts take none so large (Cloudflare Pages: 25 MiB). The same input gives the same bytes (with --index,\n"
+      "SOURCE_DATE_EPOCH can fix the date that the page shows); --record measures anew.\n\n"
       "Examples:\n  polygraph export --out public\n  polygraph export --out public/docs/ask --base /docs/ask/ --index docs.polygraph --examples questions.json --record\n"
       "  python3 -m http.server --directory public");
   command->callback([&context, options] { context.status = run(context, *options); });

@@ -424,7 +424,7 @@ TEST_F(Export, AnInterruptedExportSaysSoAndChangesNothing) {
 
 TEST_F(Export, CompressedVariantsDecodeToExactlyTheirFile) {
   std::string bytes;
-  for (int i = 0; i < 200'000; ++i) bytes += static_cast<char>('a' + (i * i) % 7);
+  for (unsigned i = 0; i < 200'000; ++i) bytes += static_cast<char>('a' + (i % 1000) * (i % 1000) % 7);
   for (const auto& content : {std::string(), std::string("x"), bytes}) {
     for (const auto coding : site::codings) {
       auto variant = site::compressed(coding, content);
