@@ -237,6 +237,7 @@ test("every page carries the strict policy itself, and it holds", async ({ page,
 });
 
 test("nothing is wrong for assistive technology where the page offers a reload, an update, or asks for one", async ({ page, server, address: site, exports, faults }) => {
+  test.setTimeout(300_000);
   const inspect = async (state: string): Promise<void> => {
     for (const colorScheme of ["light", "dark"] as const) {
       for (const width of [1280, 360]) {
