@@ -190,7 +190,7 @@ site.index = {
 // The evaluation that the report page opens with. An empty FILE: none.
 site.evaluation = flags.evaluation && existsSync(flags.evaluation) ? await put("evaluation.json", await readFile(flags.evaluation)) : "";
 if (site.evaluation) {
-  site.evaluation_engine = await put("evaluation.mjs", await engineFile("polygraph-evaluation.mjs"));
+  site.evaluation_engine = await put("evaluation.js", await engineFile("polygraph-evaluation.mjs"));
   site.evaluation_engine_wasm = await put("evaluation.wasm", await engineFile("polygraph-evaluation.wasm"));
   site.evaluation_worker = await put("evaluation-worker.js", await bundle("web/report/local/evaluation-worker.ts"));
 }

@@ -13,6 +13,7 @@
 #include "cli/kept_results.hpp"
 #include "cli/mapped_file.hpp"
 #include "cli/runs/html.hpp"
+#include "cli/runs/tables.hpp"
 #include "wasm/gaps/gaps.hpp"
 
 namespace polygraph::cli {
