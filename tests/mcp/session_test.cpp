@@ -233,7 +233,7 @@ TEST_F(SessionTest, DeeplyNestedInputIsAnsweredLikeAnyOther) {
   start();
   EXPECT_EQ(code(ask(std::string(500'000, '['))), -32700);
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
-  EXPECT_EQ(code(ask(call("1", "echo", R"(,"arguments":{"text":)" + deep + "}"))), -32602);
+  EXPECT_EQ(code(ask(call("1", "echo", R"(,"arguments":{"text":)" + deep + "}"))), -32700);
 }
 
 TEST_F(SessionTest, NotificationsAndAnswersNobodyAskedForGetNoAnswer) {
