@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "wasm/json/cursor.hpp"
 #include "wasm/text/utf8.hpp"
 
 namespace polygraph::cli::mcp {
@@ -15,6 +16,11 @@ tl::expected<Json, RpcError> parse(std::string_view text) {
   if (const auto bad = text::first_invalid(text)) {
     return tl::unexpected(RpcError{RpcCode::parse_error, fmt::format("the message is not UTF-8 at byte {}", *bad)});
   }
+  // It bounds the depth, which the tree's own copying needs.
+  json::Cursor cursor(text);
+  cursor.raw();
+  cursor.finish();
+  if (cursor.failed()) return tl::unexpected(RpcError{RpcCode::parse_error, fmt::format("the message is not JSON at byte {}: {}", cursor.offset(), cursor.error().message)});
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -352,7 +352,7 @@ TEST_F(CallerTest, AnInterruptEndsAWaitForTheNextDay) {
 
 TEST_F(CallerTest, AnAskThatIsCancelledEndsAloneAndItsReservationIsCharged) {
   std::atomic<bool> cancelled{false};
-  server_.next({"delay:60000", R"(text:{"score": 3})"});
+  server_.next({"stall", R"(text:{"score": 3})"});
   Ask how;
   how.cancelled = [&] { return cancelled.load(); };
   Caller& shared = caller();
