@@ -193,6 +193,39 @@ TEST_F(Run, AMatrixShowsConfigurationsSideBySideAndReportShowsThemAgain) {
   EXPECT_TRUE(first["metrics"]["faithfulness"]["value"].is_null());
 }
 
+TEST_F(Run, TheSitesDocumentHoldsFiguresItemsAndWhatModelsAnsweredButNoTextOfTheCorpus) {
+  const auto full = folder() / "full.jsonl", tuned = folder() / "tuned.jsonl", site = folder() / "site.json", repeated = folder() / "repeated.jsonl";
+  ASSERT_EQ(evaluate({"--config", "full", "--out", full.string()}).status, 0);
+  ASSERT_EQ(evaluate({"--config", "tuned", "--out", tuned.string()}).status, 0);
+  const auto written = run({"report", full.string(), tuned.string(), "--site", site.string()});
+  ASSERT_EQ(written.status, 0) << written.err;
+  const auto text = read(site);
+  const auto document = nlohmann::json::parse(text);
+  const auto answered = json_lines(read(full))[1]["result"];
+  ASSERT_EQ(answered["refused"], false);
+  EXPECT_THAT(text, Not(HasSubstr(answered["retrieved_chunks"][0]["text"].dump())));
+  EXPECT_THAT(text, Not(HasSubstr(answered["generated_answer"].dump())));
+  EXPECT_EQ(document["kind"], "matrix");
+  EXPECT_EQ(document["names"], nlohmann::json({"full", "tuned"}));
+  EXPECT_EQ(document["made"]["index_digest"], answered["trace"]["index_digest"]);
+  EXPECT_EQ(document["golden"].size(), 5U);
+  const auto& report = document["reports"][0];
+  const auto& result = report["results"][0];
+  EXPECT_EQ(result["query_id"], "soup");
+  EXPECT_EQ(result["metrics"], answered["metrics"]);
+  EXPECT_EQ(result["run"]["id"], answered["trace"]["id"]);
+  EXPECT_EQ(result["run"]["status"], "answered");
+  EXPECT_EQ(report["item_values"]["correct_refusal_rate"][0], "unscorable") << "an answerable item";
+  EXPECT_EQ(report["item_values"]["correct_refusal_rate"][1], 1.0);
+  EXPECT_EQ(report["item_values"]["recall@4"][0], 1.0);
+
+  ASSERT_EQ(evaluate({"--repeats", "2", "--out", repeated.string()}).status, 0);
+  const auto refused = run({"report", repeated.string(), "--site", site.string()});
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("without repeats"));
+  EXPECT_EQ(read(site), text) << "what stood there is left";
+}
+
 TEST_F(Run, AGatePassesOnTheRunThatMadeItAndFailsOnAWorseOne) {
   const auto good = folder() / "good.jsonl", thresholds = folder() / "thresholds.json", junit = folder() / "gate.xml";
   ASSERT_EQ(evaluate({"--out", good.string()}).status, 0);

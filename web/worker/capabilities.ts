@@ -28,8 +28,8 @@ export function capabilities(): Capabilities {
  * answer takes a while at the start, so nothing that shows passages waits for it.
  */
 export async function canStore(): Promise<boolean> {
-  if (typeof caches !== "object") return false;
   try {
+    if (typeof caches !== "object") return false;
     await caches.has("polygraph");
     return true;
   } catch {
