@@ -4,6 +4,7 @@
 //   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
+//   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
@@ -18,6 +19,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
+import { elementPackage } from "./element/build.mjs";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
 
@@ -47,10 +49,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages", "trace"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | site --index FILE [--models DIR] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace", "element"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | element [--out DIR] | site --index FILE [--models DIR] [--out DIR]", 2);
 }
-flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html" }[what] ?? "dist/site");
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", element: "dist/element" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -95,6 +97,11 @@ if (what === "trace") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
   await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
   console.log(JSON.stringify({ file: path.relative(process.cwd(), flags.out), bytes: (await stat(flags.out)).size }));
+  process.exit(0);
+}
+if (what === "element") {
+  must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
+  console.log(JSON.stringify(await elementPackage({ root, debug: flags.debug, bundle, engine: flags.engine, out: flags.out })));
   process.exit(0);
 }
 if (!flags.index) fail("--index FILE is needed", 2);

@@ -10,16 +10,19 @@ export class Popover {
   #anchor: HTMLElement | null = null;
   #timer = 0;
 
-  constructor(parent: Element) {
+  /** @param signal fires when the parent is gone for good */
+  constructor(parent: Element, signal?: AbortSignal) {
+    const until = signal ? { signal } : {};
     parent.append(this.#box);
     this.#box.addEventListener("pointerenter", () => window.clearTimeout(this.#timer));
     this.#box.addEventListener("pointerleave", () => this.#hideSoon());
-    window.addEventListener("resize", () => this.#place());
-    document.addEventListener("scroll", () => this.#place(), { passive: true, capture: true });
+    window.addEventListener("resize", () => this.#place(), until);
+    document.addEventListener("scroll", () => this.#place(), { ...until, passive: true, capture: true });
     document.addEventListener("pointerdown", (event) => {
-      const target = event.target as Node;
-      if (!this.#box.contains(target) && !this.#anchor?.contains(target)) this.hide();
-    });
+      // The target of an event from a shadow tree is that tree's host.
+      const path = event.composedPath();
+      if (!path.includes(this.#box) && !(this.#anchor && path.includes(this.#anchor))) this.hide();
+    }, until);
   }
 
   get shown(): boolean {
