@@ -39,14 +39,14 @@ export class StaticServer {
   /** `path range` of every request for a file. */
   readonly requests: string[] = [];
 
-  /** @param endpoints that connect-src lists beside the site's own host */
-  constructor(root: string, { isolated = true, endpoints = [] as string[] } = {}) {
-    const policy = contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
+  /** @param endpoints that connect-src lists beside the site's own host @param policy another Content-Security-Policy */
+  constructor(root: string, { isolated = true, endpoints = [] as string[], policy: own = "" } = {}) {
+    const policy = own || contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
     this.#root = root;
     this.#isolated = isolated;
     this.#server = createServer((request, response) => {
       const url = new URL(request.url ?? "/", "http://localhost");
-      const name = url.pathname === "/" ? "/index.html" : url.pathname;
+      const name = decodeURIComponent(url.pathname).replace(/\/$/, "/index.html");
       const file = path.join(this.#root, path.normalize(name));
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
       this.requests.push(`${name} ${request.headers.range ?? ""}`.trim());

@@ -1,12 +1,12 @@
 // One passage shown beside what names it: on hover, on focus, or on a tap. Esc closes it; the pointer may move into it.
 
-import { fill, h, type Child } from "./dom.ts";
+import { activeWithin, fill, h, type Child } from "./dom.ts";
 
 const hideDelayMs = 180;
 const margin = 8;
 
 export class Popover {
-  readonly #box = h("div", { class: "popover", id: "passage-popover", role: "tooltip", hidden: true });
+  readonly #box = h("div", { class: "popover", id: "passage-popover", role: "tooltip", tabindex: 0, hidden: true });
   #anchor: HTMLElement | null = null;
   #timer = 0;
 
@@ -16,6 +16,9 @@ export class Popover {
     parent.append(this.#box);
     this.#box.addEventListener("pointerenter", () => window.clearTimeout(this.#timer));
     this.#box.addEventListener("pointerleave", () => this.#hideSoon());
+    // A long passage is scrolled by keyboard, too.
+    this.#box.addEventListener("focus", () => window.clearTimeout(this.#timer));
+    this.#box.addEventListener("blur", () => this.#hideSoon());
     window.addEventListener("resize", () => this.#place(), until);
     document.addEventListener("scroll", () => this.#place(), { ...until, passive: true, capture: true });
     document.addEventListener("pointerdown", (event) => {
@@ -47,6 +50,7 @@ export class Popover {
   }
 
   hide(): void {
+    if (this.#anchor && activeWithin(this.#box) === this.#box) this.#anchor.focus();
     window.clearTimeout(this.#timer);
     this.#anchor?.removeAttribute("aria-describedby");
     this.#anchor = null;

@@ -19,11 +19,9 @@ import { lastStep, type Trace } from "../engine/trace.ts";
 import { choose, type Situation } from "../providers/choice.ts";
 import { ProxyProvider } from "../providers/proxy.ts";
 import { noService, type Service } from "../providers/service.ts";
-import { capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress, WorkerEvent } from "../worker/messages.ts";
 import { Consent } from "./consent.ts";
 import type { Frame, Panel } from "./files.ts";
-import { sourceOf } from "./source.ts";
 import { dialogWords, type ElementPhrase } from "./words.ts";
 
 /** Written by the build. */
@@ -54,7 +52,8 @@ export function attach(frame: Frame): Panel {
   }
   if (!frame.shadow.adoptedStyleSheets.includes(style)) frame.shadow.adoptedStyleSheets.push(style);
 
-  if (!capabilities().webassembly) {
+  const { source } = frame;
+  if (!source) {
     fill(body, h("p", { class: "problem", role: "alert" }, phrases.text("unsupported")));
     return { ask: () => undefined, back: () => false };
   }
@@ -70,7 +69,6 @@ export function attach(frame: Frame): Panel {
 
   const popover = new Popover(dialog, signal);
   const consent = new Consent(frame.models);
-  const source = sourceOf(frame.files, frame.assets, src, frame.models !== "none");
   const store = new Store<DialogState>({
     info: null, problem: null, models: source.models, draft: "", typed: "", asked: "", hits: null, lookupMs: 0, run: null, consent: consent.state,
     service: frame.endpoint ? noService : { ...noService, state: "none" },
@@ -151,7 +149,8 @@ export function attach(frame: Frame): Panel {
   function ask(question: string): void {
     const asked = question.trim();
     if (!asked) return;
-    if (store.state.consent === "given") loadModels();
+    // Until the engine is there it is not known which models can run here.
+    if (store.state.consent === "given") void opened().then(loadModels, () => undefined);
     void asking.perform(asked, (client, who, turn) => client.call("ask", { question: asked, config: runConfig(settings, who), turn }));
   }
 
@@ -202,10 +201,11 @@ export function attach(frame: Frame): Panel {
   /** The question that is asked again once the models are there. */
   let again: string | null = null;
 
-  function loadModels(): void {
+  const loadModels = (): void => {
     if (source.models.every(({ state }) => state === "ready" || state === "loading" || state === "starting" || state === "unsupported")) return;
     void source.loadModels(frame.isolation);
-  }
+  };
+  const cancelModels = (): void => void source.cancelModels();
 
   const modelsReady = (models: ModelProgress[]): boolean => models.length > 0 && models.every(({ state }) => state === "ready");
 
@@ -325,11 +325,11 @@ export function attach(frame: Frame): Panel {
       const total = models.reduce((sum, model) => sum + model.total, 0);
       return h("p", null,
         h("label", null, phrases.text("models.loading", { received: megabytes(received), size }), " ", h("progress", { max: total, value: received })),
-        button("cancel-models", "cancel", () => void source.cancelModels()));
+        button("cancel-models", "cancel", cancelModels));
     }
     const failed = models.find(({ state }) => state === "failed");
     if (failed) return h("p", null, `${phrases.text("models.failed", { reason: failed.message.replace(/\.$/, "") })} `, button("load", "models.load", load));
-    if (given === "refused") return null;
+    if (given !== "ask") return null;
     return h("p", null, phrases.text("models.offer", { size }), " ",
       button("load", "models.load", load), " ",
       button("refuse", "models.refuse", () => {

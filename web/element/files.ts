@@ -1,6 +1,7 @@
 // The files of the element beside its loader, as the build named them: relative to the folder that they stand in.
 
 import type { ModelFile } from "../worker/site.ts";
+import type { Source } from "./source.ts";
 
 export interface ElementFiles {
   version: string;
@@ -28,9 +29,8 @@ export interface Frame {
   /** Filled by the dialog. */
   body: HTMLElement;
   live: HTMLElement;
-  files: ElementFiles;
-  /** Folder of the files, with a slash at its end. */
-  assets: string;
+  /** The engine, which loads while the dialog's code does; null: this browser runs no WebAssembly. */
+  source: Source | null;
   /** Address of the index. */
   src: string;
   /** Address of /api/ of the server that may answer live; empty: there is none. */

@@ -6,6 +6,7 @@
 
 import { h } from "../ask/dom.ts";
 import type { DialogModule, ElementFiles, Frame, Panel } from "./files.ts";
+import { sourceOf } from "./source.ts";
 import { frameWords, type FrameWord } from "./words.ts";
 
 /** Written by the build. */
@@ -54,6 +55,7 @@ export class PolygraphAsk extends HTMLElement {
   #attached: Panel | null = null;
   /** Asked before the dialog's code was there. */
   #question = "";
+  /** While the dialog closes, the browser gives the focus back to where it was. */
   #returning = false;
 
   constructor() {
@@ -73,19 +75,23 @@ export class PolygraphAsk extends HTMLElement {
     this.#dialog.addEventListener("keydown", (event) => {
       // What is typed here is no shortcut of the site.
       event.stopPropagation();
-      if (event.key === "Escape" && this.#attached?.back()) event.preventDefault();
-      else this.#shortcut(event);
+      if (event.key === "Escape") {
+        event.preventDefault();
+        if (!this.#attached?.back()) this.close();
+      } else {
+        this.#shortcut(event);
+      }
+    });
+    this.#dialog.addEventListener("cancel", (event) => {
+      event.preventDefault(); // the back gesture of phones
+      this.close();
     });
     this.#dialog.addEventListener("click", (event) => {
       const { left, right, top, bottom } = this.#dialog.getBoundingClientRect();
       const outside = event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
       if (event.target === this.#dialog && outside && event.detail > 0) this.close();
     });
-    this.#dialog.addEventListener("close", () => {
-      this.removeAttribute("open");
-      this.#returning = true; // the browser gives the focus back in this turn or the next
-      setTimeout(() => (this.#returning = false), 100);
-    });
+    this.#dialog.addEventListener("close", () => this.removeAttribute("open"));
   }
 
   connectedCallback(): void {
@@ -116,14 +122,14 @@ export class PolygraphAsk extends HTMLElement {
     this.#connected?.abort();
     this.#connected = null;
     this.#detach();
-    if (this.#dialog.open) this.#dialog.close();
+    this.close();
   }
 
   attributeChangedCallback(name: string, _old: string | null, value: string | null): void {
     if (!this.#connected) return;
     if (name === "open") {
       if (value !== null) this.show();
-      else if (this.#dialog.open) this.#dialog.close();
+      else this.close();
     } else {
       this.#resolve(name);
       this.#translate();
@@ -158,7 +164,9 @@ export class PolygraphAsk extends HTMLElement {
   }
 
   close(): void {
-    if (this.#dialog.open) this.#dialog.close();
+    this.#returning = true;
+    this.#dialog.close();
+    this.#returning = false;
   }
 
   /** Opens the dialog and asks. */
@@ -196,6 +204,9 @@ export class PolygraphAsk extends HTMLElement {
     if (!src) throw new Error("the element has no src, the address of an index file");
     const assets = this.#addresses.get("assets") ?? new URL(".", import.meta.url).href;
     if (new URL(assets).origin !== location.origin) throw new Error(`its files stand at ${assets}, and browsers run workers from a page’s own site only`);
+    const given = this.getAttribute("models");
+    const models = given === "ask" || given === "auto" ? given : "none";
+    const source = typeof WebAssembly === "object" ? sourceOf(FILES, assets, src, models !== "none") : null;
     const shipped = FILES.languages[language.split("-")[0] ?? ""]?.file;
     const [{ attach }, translated, own] = await Promise.all([
       import(new URL(FILES.dialog, assets).href) as Promise<DialogModule>,
@@ -204,12 +215,11 @@ export class PolygraphAsk extends HTMLElement {
     ]);
     signal.throwIfAborted();
     this.#frameWords({ ...translated, ...own });
-    const models = this.getAttribute("models");
     const frame: Frame = {
       host: this, shadow: this.#shadow, dialog: this.#dialog, form: this.#form, field: this.#field, body: this.#body, live: this.#live,
-      files: FILES, assets, src, signal, language,
+      source, src, signal, language,
       endpoint: this.#addresses.get("endpoint") ?? "",
-      models: models === "ask" || models === "auto" ? models : "none",
+      models,
       isolation: this.#addresses.get("isolation") ?? "",
       words: { ...translated, ...own },
       close: () => this.close(),

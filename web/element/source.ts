@@ -4,7 +4,7 @@
 import type { IndexInfo } from "../engine/boundary.ts";
 import { capabilities, canStore } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
-import type { IndexProgress, ModelProgress, WorkerEvent } from "../worker/messages.ts";
+import type { ModelProgress, WorkerEvent } from "../worker/messages.ts";
 import { at, type WorkerFiles } from "../worker/site.ts";
 import type { ElementFiles } from "./files.ts";
 
@@ -59,5 +59,3 @@ export function sourceOf(files: ElementFiles, assets: string, src: string, withM
   }
   return source;
 }
-
-export const noProgress: IndexProgress = { received: 0, total: 0, part: "none", info: null, error: null };
