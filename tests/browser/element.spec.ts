@@ -150,7 +150,12 @@ test("a site brings its own trigger, field, words before and after, and question
   await expect(page.getByText("Heron 2")).toBeVisible();
   await page.getByRole("link", { name: "The port" }).click();
   await expect(answer(page)).toHaveAttribute("data-status", "answered", { timeout: 60_000 });
-  for (let i = 0; i < 2; ++i) await page.keyboard.press("Escape");
+  await expect(field(page)).toBeFocused(); // the link is gone
+  await page.mouse.move(0, 0);
+  await expect(dialog(page).locator(".popover")).toBeHidden();
+  await page.keyboard.press("Escape");
+  await expect(answer(page)).toBeHidden();
+  await page.keyboard.press("Escape");
   await expect(dialog(page)).toBeHidden();
   await page.getByRole("textbox", { name: "Search", exact: true }).focus();
   await expect(field(page)).toBeFocused();

@@ -134,6 +134,8 @@ export function attach(frame: Frame): Panel {
       lookup.forget();
       field.value = question;
       store.update({ asked: question, typed: question, hits: null, run, draft: "" });
+      // What was pressed to ask is gone when the answer comes; a finger should not bring the keyboard up.
+      if (frame.shadow.activeElement !== field && window.matchMedia("(hover: hover)").matches) field.focus();
     },
     ended(run) {
       say(announcement(run, phrases));

@@ -77,14 +77,14 @@ export class PolygraphAsk extends HTMLElement {
       event.stopPropagation();
       if (event.key === "Escape") {
         event.preventDefault();
-        if (!this.#attached?.back()) this.close();
+        this.#back();
       } else {
         this.#shortcut(event);
       }
     });
     this.#dialog.addEventListener("cancel", (event) => {
       event.preventDefault(); // the back gesture of phones
-      this.close();
+      this.#back();
     });
     this.#dialog.addEventListener("click", (event) => {
       const { left, right, top, bottom } = this.#dialog.getBoundingClientRect();
@@ -167,6 +167,10 @@ export class PolygraphAsk extends HTMLElement {
     this.#returning = true;
     this.#dialog.close();
     this.#returning = false;
+  }
+
+  #back(): void {
+    if (!this.#attached?.back()) this.close();
   }
 
   /** Opens the dialog and asks. */
