@@ -4,7 +4,7 @@
 //   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
-//   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element
+//   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element, dist/polygraph-ask.tgz
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,

@@ -2,13 +2,17 @@
 //
 //   package.json README.md LICENSE THIRD_PARTY.md polygraph-ask.d.ts command.mjs
 //   files/polygraph-ask.js      the loader; the other files have their digest in their name
+//   files/polygraph-isolation.js  the service worker that isolates a site's pages
 //   files/polygraph-ask.json    which of them a site needs, and which only with models
+//
+// Beside the folder stands polygraph-ask.tgz, as `npm pack` makes it.
 //
 // Models are no part of the package: the command copies them from where `polygraph models fetch` keeps them.
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import zlib from "node:zlib";
 import { build, transform } from "esbuild";
@@ -102,6 +106,12 @@ export async function elementPackage({ root, debug, bundle, engine, out }) {
   await rm(out, { recursive: true, force: true });
   if (existsSync(out)) throw new Error(`${out} could not be replaced`);
   await rename(staging, out);
+  const packed = execFileSync("npm", ["pack", path.resolve(out), "--pack-destination", path.dirname(out), "--silent"], { encoding: "utf8" }).trim();
+  const tarball = path.join(path.dirname(out), "polygraph-ask.tgz");
+  await rename(path.join(path.dirname(out), packed), tarball);
   const gzipped = (bytes) => zlib.gzipSync(bytes, { level: 9 }).byteLength;
-  return { package: path.relative(process.cwd(), out) || ".", version, loader_gzip_bytes: gzipped(loader), dialog_gzip_bytes: gzipped(await readFile(path.join(out, "files", dialog))) };
+  return {
+    package: path.relative(process.cwd(), out) || ".", version, tarball_bytes: (await stat(tarball)).size,
+    loader_gzip_bytes: gzipped(loader), dialog_gzip_bytes: gzipped(await readFile(path.join(out, "files", dialog))),
+  };
 }

@@ -1,0 +1,97 @@
+// <polygraph-ask> in sites of real generators, built by their pages in assets/sites: on a sub-path of a plain file server, without
+// headers that isolate, under a policy that allows the site's own inline parts by digest and the element what its README asks for.
+
+import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Page } from "@playwright/test";
+import { AxeBuilder } from "../browser/axe.ts";
+import { answer, askElement, dialog, element, field } from "../browser/element_site.ts";
+import { expect, StaticServer, test } from "../browser/site.ts";
+import { site, sites } from "./build.mjs";
+import { policyFor } from "./policy.ts";
+
+const question = "How do I add a decorator to the request?";
+const trick = "How do I set up an ingress controller on GKE?";
+
+for (const [name, { under }] of Object.entries(sites)) {
+  test.describe(name, () => {
+    let server: StaticServer;
+    let address: string;
+
+    test.beforeAll(async () => {
+      const published = site(name); // built before the tests begin (tests/groups.sh)
+      const served = mkdtempSync(path.join(tmpdir(), "polygraph-sites-"));
+      mkdirSync(path.dirname(path.join(served, under)), { recursive: true });
+      symlinkSync(published, path.join(served, under));
+      server = new StaticServer(served, { isolated: false, policy: policyFor(published) });
+      address = `${await server.start()}${under}/`;
+    });
+    test.afterAll(() => server.stop());
+
+    const visit = async (page: Page, faults: string[], at: string): Promise<void> => {
+      await page.goto(address + at);
+      await expect(element(page)).toBeAttached();
+      await page.waitForLoadState("networkidle");
+      faults.length = 0; // what the site says of itself before the element is opened is not the element's affair
+    };
+    const open = async (page: Page): Promise<void> => {
+      await element(page).locator("button.trigger").click();
+      await expect(field(page)).toBeFocused();
+    };
+
+    test("a question is answered with citations that point to pages of the site, another is refused, and a source opens", async ({ page, context, faults }) => {
+      const elsewhere: string[] = [];
+      context.on("request", (request) => {
+        if (new URL(request.url()).host !== new URL(address).host && /^https?:/.test(request.url())) elsewhere.push(request.url());
+      });
+      await visit(page, faults, name === "docusaurus" ? "docs/Reference/Reply/" : "Reference/Reply/");
+      expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+      await open(page);
+      await field(page).pressSequentially("decorators");
+      await expect(dialog(page).locator(".typed a.passage").first()).toBeVisible();
+      await askElement(page, question);
+      await expect(answer(page)).toHaveAttribute("data-status", "answered");
+      const links = await answer(page).locator("a.cite, .sources a").evaluateAll((found) => found.map((link) => (link as HTMLAnchorElement).href));
+      expect(links.length).toBeGreaterThan(1);
+      for (const link of new Set(links)) {
+        expect(link.startsWith(address), link).toBe(true);
+        const response = await page.request.get(link);
+        expect(response.status(), link).toBe(200);
+        expect(await response.text(), link).toContain(`id="${decodeURIComponent(new URL(link).hash.slice(1))}"`);
+      }
+      await askElement(page, trick);
+      await expect(answer(page)).toHaveAttribute("data-status", "refused");
+      await expect(answer(page)).toContainText("Why no answer");
+
+      await askElement(page, question);
+      const source = answer(page).locator(".sources a").first();
+      const target = await source.evaluate((link) => (link as HTMLAnchorElement).href);
+      await source.click();
+      await expect(page).toHaveURL(target);
+      await expect(page.locator(":target")).toBeInViewport();
+      expect(elsewhere).toEqual([]);
+      expect(faults).toEqual([]);
+    });
+
+    test("nothing serious is wrong for assistive technology, in both themes and on narrow screens", async ({ page, faults }) => {
+      await visit(page, faults, "");
+      const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
+      await element(page).evaluate((each) => (each as HTMLElement & { show(): void }).show());
+      for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {
+        await askElement(page, asked);
+        for (const colorScheme of ["light", "dark"] as const) {
+          for (const width of [1280, 360]) {
+            await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+            await page.setViewportSize({ width, height: 740 });
+            const where = `${state}, ${colorScheme}, ${width} px`;
+            const { violations } = await new AxeBuilder(page).analyse("polygraph-ask");
+            expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
+            expect.soft(await dialog(page).locator(".body").evaluate((body) => body.scrollWidth - body.clientWidth), where).toBe(0);
+            if (folder) await page.screenshot({ path: `${folder}/${name}-${state}-${colorScheme}-${width}.png` });
+          }
+        }
+      }
+    });
+  });
+}
