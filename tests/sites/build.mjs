@@ -45,13 +45,22 @@ const run = (command, args, cwd, env = {}) => {
   }
 };
 
+/** Whether there is such a process. */
+function runs(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Makes `folder` with `fill`, whole or not at all, and removes what stood there under other digests. */
 function kept(name, digest, fill) {
   const folder = path.join(store, `${name}-${digest.slice(0, 16)}`);
   if (existsSync(folder)) return folder;
   mkdirSync(store, { recursive: true });
+  for (const left of readdirSync(store).filter((entry) => /\.new-\d+$/.test(entry) && !runs(Number(entry.split("-").at(-1))))) rmSync(path.join(store, left), { recursive: true, force: true });
   const staging = `${folder}.new-${process.pid}`;
-  rmSync(staging, { recursive: true, force: true });
   mkdirSync(staging);
   fill(staging);
   renameSync(staging, folder);
@@ -106,8 +115,7 @@ export function site(name) {
   const instructions = readFileSync(path.join(root, "assets/sites", `${name}.md`), "utf8");
   const needed = packages(name);
   const docs = path.join(documentation(), "docs");
-  const index = readFileSync(path.join(root, "index/CMakeLists.txt"));
-  const digest = sha256(instructions, digestOf(own), path.basename(needed), digestOf(docs), digestOf(path.join(root, "dist/element")), digestOf(path.join(root, "index")), index, readFileSync(fileURLToPath(import.meta.url)));
+  const digest = sha256(instructions, digestOf(own), path.basename(needed), digestOf(docs), digestOf(path.join(root, "dist/element/files")), readFileSync(path.join(root, "dist/element/command.mjs")), digestOf(path.join(root, "index")), readFileSync(fileURLToPath(import.meta.url)));
   const published = kept(name, digest, (folder) => {
     const parent = mkdtempSync(path.join(tmpdir(), `polygraph-site-${name}-`));
     try {

@@ -1,18 +1,25 @@
 // <polygraph-ask> in sites of real generators, built by their pages in assets/sites: on a sub-path of a plain file server, without
 // headers that isolate, under a policy that allows the site's own inline parts by digest and the element what its README asks for.
 
-import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "../browser/axe.ts";
 import { answer, askElement, dialog, element, field } from "../browser/element_site.ts";
-import { expect, StaticServer, test } from "../browser/site.ts";
-import { site, sites } from "./build.mjs";
+import { expect, root, StaticServer, test } from "../browser/site.ts";
+import { site, sites, steps } from "./build.mjs";
 import { policyFor } from "./policy.ts";
 
 const question = "How do I add a decorator to the request?";
 const trick = "How do I set up an ingress controller on GKE?";
+
+test("the commands of the README are those that the MkDocs site was built by", () => {
+  const commands = steps(readFileSync(path.join(root, "assets/sites/mkdocs-material.md"), "utf8")).map(({ command }) => command);
+  expect(commands).toHaveLength(1);
+  expect(commands[0]!.trim().split("\n")).toHaveLength(3);
+  expect(readFileSync(path.join(root, "README.md"), "utf8")).toContain(`\`\`\`sh\n${commands[0]}\`\`\``);
+});
 
 for (const [name, { under }] of Object.entries(sites)) {
   test.describe(name, () => {

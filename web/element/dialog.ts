@@ -134,8 +134,9 @@ export function attach(frame: Frame): Panel {
       lookup.forget();
       field.value = question;
       store.update({ asked: question, typed: question, hits: null, run, draft: "" });
-      // What was pressed to ask is gone when the answer comes; a finger should not bring the keyboard up.
-      if (frame.shadow.activeElement !== field && window.matchMedia("(hover: hover)").matches) field.focus();
+      // What was pressed to ask is gone when the answer comes. On a phone the keyboard would cover the answer.
+      if (!window.matchMedia("(hover: hover)").matches) field.blur();
+      else if (frame.shadow.activeElement !== field) field.focus();
     },
     ended(run) {
       say(announcement(run, phrases));
