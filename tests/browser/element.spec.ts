@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "./axe.ts";
-import { answer, answered, askElement, command, dialog, element, elementSite, field, listen, openDialog, refused, under, type SiteOptions } from "./element_site.ts";
+import { answer, answered, askElement, command, dialog, element, elementSite, field, listen, openDialog, packageFolder, refused, under, type SiteOptions } from "./element_site.ts";
 import { ScriptedService } from "./scripted_service.ts";
 import { answerable, expect, modelsReadyMs, root, StaticServer, test } from "./site.ts";
 
@@ -205,6 +205,24 @@ test("a site that makes the element anew on every page of its own loads engine a
   await askElement(page, answered);
   await expect(answer(page)).toHaveAttribute("data-status", "answered");
   expect(asked(files).slice(before)).toEqual([]);
+});
+
+test("a loader that a bundler moved finds its files by the attribute, and two copies of it make one element", async ({ page }) => {
+  const loader = readFileSync(path.join(packageFolder, "files/polygraph-ask.js"), "utf8");
+  const files = await visit(page, {
+    element: `<script type="module" src="ROOTbundle.js"></script><polygraph-ask ${index} assets="ROOTassets/ask"></polygraph-ask>`,
+    files: { "bundle.js": loader },
+  }, { at: "install/" });
+  await openDialog(page);
+  await askElement(page, answered);
+  await expect(answer(page)).toHaveAttribute("data-status", "answered");
+  expect(asked(files).filter((request) => request.includes("engine-worker"))).toEqual(["assets/ask/engine-worker.js"]);
+});
+
+test("files on another site are no place for workers, and the dialog says so", async ({ page }) => {
+  await visit(page, { element: `<polygraph-ask ${index} assets="https://elsewhere.invalid/ask/"></polygraph-ask>` });
+  await openDialog(page);
+  await expect(dialog(page)).toContainText("browsers run workers from a page’s own site only");
 });
 
 test("the attribute opens and closes it", async ({ page }) => {

@@ -6,8 +6,8 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -117,7 +117,7 @@ export function site(name) {
   const docs = path.join(documentation(), "docs");
   const digest = sha256(instructions, digestOf(own), path.basename(needed), digestOf(docs), digestOf(path.join(root, "dist/element/files")), readFileSync(path.join(root, "dist/element/command.mjs")), digestOf(path.join(root, "index")), readFileSync(fileURLToPath(import.meta.url)));
   const published = kept(name, digest, (folder) => {
-    const parent = mkdtempSync(path.join(tmpdir(), `polygraph-site-${name}-`));
+    const parent = path.join(store, `work-${name}.new-${process.pid}`);
     try {
       const work = path.join(parent, "site");
       cpSync(own, work, { recursive: true });
@@ -125,7 +125,7 @@ export function site(name) {
       symlinkSync(checkout, path.join(parent, "polygraph"));
       let bin = process.env.PATH;
       if (existsSync(path.join(needed, "node_modules"))) {
-        cpSync(path.join(needed, "node_modules"), path.join(work, "node_modules"), { recursive: true, verbatimSymlinks: true });
+        run("cp", ["-al", path.join(needed, "node_modules"), work]); // as links: there are tens of thousands of files
         cpSync(path.join(needed, "package-lock.json"), path.join(work, "package-lock.json"));
       } else {
         // The environment's scripts name the folder that it was made in; its modules do not.
@@ -138,7 +138,7 @@ export function site(name) {
           mkdirSync(path.dirname(path.join(work, file)), { recursive: true });
           writeFileSync(path.join(work, file), text);
         } else {
-          run("bash", ["-euc", command], work, { PATH: bin, NODE_ENV: "production", NO_UPDATE_NOTIFIER: "1", npm_config_ignore_scripts: "true", npm_config_include: "dev" });
+          run("bash", ["-euc", command], work, { PATH: bin, NO_UPDATE_NOTIFIER: "1", npm_config_ignore_scripts: "true" });
         }
       }
       cpSync(path.join(work, sites[name].out), folder, { recursive: true });

@@ -11,7 +11,7 @@ import { expect, root, StaticServer, test } from "../browser/site.ts";
 import { site, sites, steps } from "./build.mjs";
 import { policyFor } from "./policy.ts";
 
-const question = "How do I add a decorator to the request?";
+const question = "How do I respond to a request from a hook?";
 const trick = "How do I set up an ingress controller on GKE?";
 
 test("the commands of the README are those that the MkDocs site was built by", () => {
@@ -36,11 +36,18 @@ for (const [name, { under }] of Object.entries(sites)) {
     });
     test.afterAll(() => server.stop());
 
-    const visit = async (page: Page, faults: string[], at: string): Promise<void> => {
+    const visit = async (page: Page, at: string): Promise<void> => {
       await page.goto(address + at);
       await expect(element(page)).toBeAttached();
       await page.waitForLoadState("networkidle");
-      faults.length = 0; // what the site says of itself before the element is opened is not the element's affair
+    };
+    /** A fault names the file that it comes from; what the site's own scripts are told off for is not the element's affair. */
+    const keepOwn = (faults: string[]): void => {
+      const ofTheSite = (fault: string): boolean => {
+        const from = fault.slice(fault.lastIndexOf(", ") + 2);
+        return from.startsWith(address) && !from.startsWith(`${address}polygraph/`) && !from.includes("docs.polygraph");
+      };
+      faults.splice(0, faults.length, ...faults.filter((fault) => !ofTheSite(fault)));
     };
     const open = async (page: Page): Promise<void> => {
       await element(page).locator("button.trigger").click();
@@ -52,7 +59,7 @@ for (const [name, { under }] of Object.entries(sites)) {
       context.on("request", (request) => {
         if (new URL(request.url()).host !== new URL(address).host && /^https?:/.test(request.url())) elsewhere.push(request.url());
       });
-      await visit(page, faults, name === "docusaurus" ? "docs/Reference/Reply/" : "Reference/Reply/");
+      await visit(page, name === "docusaurus" ? "docs/Reference/Reply/" : "Reference/Reply/");
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
       await open(page);
       await field(page).pressSequentially("decorators");
@@ -65,7 +72,8 @@ for (const [name, { under }] of Object.entries(sites)) {
         expect(link.startsWith(address), link).toBe(true);
         const response = await page.request.get(link);
         expect(response.status(), link).toBe(200);
-        expect(await response.text(), link).toContain(`id="${decodeURIComponent(new URL(link).hash.slice(1))}"`);
+        const id = decodeURIComponent(new URL(link).hash.slice(1));
+        expect(new RegExp(`\\bid="?${id}["\\s>]`).test(await response.text()), link).toBe(true);
       }
       await askElement(page, trick);
       await expect(answer(page)).toHaveAttribute("data-status", "refused");
@@ -78,11 +86,11 @@ for (const [name, { under }] of Object.entries(sites)) {
       await expect(page).toHaveURL(target);
       await expect(page.locator(":target")).toBeInViewport();
       expect(elsewhere).toEqual([]);
-      expect(faults).toEqual([]);
+      keepOwn(faults);
     });
 
     test("nothing serious is wrong for assistive technology, in both themes and on narrow screens", async ({ page, faults }) => {
-      await visit(page, faults, "");
+      await visit(page, "");
       const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
       await element(page).evaluate((each) => (each as HTMLElement & { show(): void }).show());
       for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {
@@ -99,6 +107,7 @@ for (const [name, { under }] of Object.entries(sites)) {
           }
         }
       }
+      keepOwn(faults);
     });
   });
 }
