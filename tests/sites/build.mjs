@@ -1,6 +1,7 @@
 // Builds the sites of the tests, each by following its page in assets/sites to the letter: files that the page shows are written, its
-// commands are run, in its order. What was built is kept in $POLYGRAPH_DIR/sites under a digest of all that went into it, and so
-// are the packages that a site needs.
+// commands are run, in its order. What was built is kept in $POLYGRAPH_DIR/sites under a digest of what went into it, and so are the
+// packages that a site needs. Of the element only the command counts: its files are copied into the site as they are, and the
+// tests copy those of now over those of then.
 //
 //   node tests/sites/build.mjs [NAME …]     prints, as JSON, the folder that each site is published from
 
@@ -115,7 +116,8 @@ export function site(name) {
   const instructions = readFileSync(path.join(root, "assets/sites", `${name}.md`), "utf8");
   const needed = packages(name);
   const docs = path.join(documentation(), "docs");
-  const digest = sha256(instructions, digestOf(own), path.basename(needed), digestOf(docs), digestOf(path.join(root, "dist/element/files")), readFileSync(path.join(root, "dist/element/command.mjs")), digestOf(path.join(root, "index")), readFileSync(fileURLToPath(import.meta.url)));
+  const made = ["dist/element/command.mjs", "index/corpus.cpp", "index/chunker.cpp", "index/markdown.cpp", "index/anchors.cpp"].map((file) => readFileSync(path.join(root, file)));
+  const digest = sha256(instructions, JSON.stringify(sites[name]), digestOf(own), path.basename(needed), digestOf(docs), ...made);
   const published = kept(name, digest, (folder) => {
     const parent = path.join(store, `work-${name}.new-${process.pid}`);
     try {

@@ -1,12 +1,12 @@
 // <polygraph-ask> in sites of real generators, built by their pages in assets/sites: on a sub-path of a plain file server, without
 // headers that isolate, under a policy that allows the site's own inline parts by digest and the element what its README asks for.
 
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "../browser/axe.ts";
-import { answer, askElement, dialog, element, field } from "../browser/element_site.ts";
+import { answer, askElement, command, dialog, element, field } from "../browser/element_site.ts";
 import { expect, root, StaticServer, test } from "../browser/site.ts";
 import { site, sites, steps } from "./build.mjs";
 import { policyFor } from "./policy.ts";
@@ -23,14 +23,15 @@ test("the commands of the README are those that the MkDocs site was built by", (
 
 for (const [name, { under }] of Object.entries(sites)) {
   test.describe(name, () => {
+    const docs = name === "docusaurus" ? "docs/" : ""; // its pages stand under this
     let server: StaticServer;
     let address: string;
 
     test.beforeAll(async () => {
       const published = site(name); // built before the tests begin (tests/groups.sh)
       const served = mkdtempSync(path.join(tmpdir(), "polygraph-sites-"));
-      mkdirSync(path.dirname(path.join(served, under)), { recursive: true });
-      symlinkSync(published, path.join(served, under));
+      cpSync(published, path.join(served, under), { recursive: true });
+      command("copy", path.join(served, under, "polygraph")); // the element's files as they are now
       server = new StaticServer(served, { isolated: false, policy: policyFor(published) });
       address = `${await server.start()}${under}/`;
     });
@@ -45,7 +46,7 @@ for (const [name, { under }] of Object.entries(sites)) {
     const keepOwn = (faults: string[]): void => {
       const ofTheSite = (fault: string): boolean => {
         const from = fault.slice(fault.lastIndexOf(", ") + 2);
-        return from.startsWith(address) && !from.startsWith(`${address}polygraph/`) && !from.includes("docs.polygraph");
+        return from.startsWith(new URL(address).origin) && !from.startsWith(`${address}polygraph/`) && !from.includes("docs.polygraph");
       };
       faults.splice(0, faults.length, ...faults.filter((fault) => !ofTheSite(fault)));
     };
@@ -59,7 +60,7 @@ for (const [name, { under }] of Object.entries(sites)) {
       context.on("request", (request) => {
         if (new URL(request.url()).host !== new URL(address).host && /^https?:/.test(request.url())) elsewhere.push(request.url());
       });
-      await visit(page, name === "docusaurus" ? "docs/Reference/Reply/" : "Reference/Reply/");
+      await visit(page, `${docs}Reference/Reply/`);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
       await open(page);
       await field(page).pressSequentially("decorators");
@@ -90,7 +91,7 @@ for (const [name, { under }] of Object.entries(sites)) {
     });
 
     test("nothing serious is wrong for assistive technology, in both themes and on narrow screens", async ({ page, faults }) => {
-      await visit(page, "");
+      await visit(page, docs);
       const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
       await element(page).evaluate((each) => (each as HTMLElement & { show(): void }).show());
       for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {

@@ -67,7 +67,7 @@ export function attach(frame: Frame): Panel {
   const start = h("div", { class: "start" }, h("slot", { name: "start" }, h("p", { class: "quiet" }, phrases.text("start"))));
   fill(body, strip, problem, passagesList, result, start);
 
-  const popover = new Popover(dialog, signal);
+  const popover = new Popover(body, signal);
   const consent = new Consent(frame.models);
   const store = new Store<DialogState>({
     info: null, problem: null, models: source.models, draft: "", typed: "", asked: "", hits: null, lookupMs: 0, run: null, consent: consent.state,
