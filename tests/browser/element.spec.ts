@@ -168,6 +168,20 @@ test("a site brings its own trigger, field, words before and after, and question
   await expect(dialog(page)).toBeVisible();
 });
 
+test("an element without a button opens by other means, and one in a part that is folded away does not", async ({ page }) => {
+  await visit(page, {
+    element: `<div id="menu"><polygraph-ask ${index} shortcuts="mod+j"></polygraph-ask></div><polygraph-ask id="bare" hidden ${index} shortcuts="mod+k"></polygraph-ask>`,
+    files: { "site.css": "#menu { display: none }" },
+  });
+  await page.addStyleTag({ url: "site.css" });
+  await expect(page.getByRole("button")).toHaveCount(0);
+  await page.keyboard.press("Control+j");
+  await expect(page.locator("#menu polygraph-ask")).not.toHaveAttribute("open");
+  await page.keyboard.press("Control+k");
+  await expect(field(page)).toBeFocused();
+  await expect(page.locator("#bare")).toHaveAttribute("open");
+});
+
 test("it speaks the page's language, and the site's own words by attribute or file", async ({ page }) => {
   await visit(page, {
     element: `<div lang="de"><polygraph-ask ${index} strings='{"frame.button": "Frag Heron"}'></polygraph-ask></div>

@@ -130,7 +130,7 @@ export async function elementSite({ element = '<polygraph-ask src="ROOTdocs.poly
 
 /** The dialog's parts; Playwright looks into open shadow trees. */
 export const element = (page: Page) => page.locator("polygraph-ask");
-export const dialog = (page: Page) => page.locator("polygraph-ask dialog");
+export const dialog = (page: Page) => page.locator("polygraph-ask dialog[open]");
 export const field = (page: Page) => dialog(page).getByRole("textbox");
 export const answer = (page: Page) => dialog(page).locator(".answer");
 

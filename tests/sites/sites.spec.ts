@@ -39,7 +39,7 @@ for (const [name, { under }] of Object.entries(sites)) {
 
     const visit = async (page: Page, at: string): Promise<void> => {
       await page.goto(address + at);
-      await expect(element(page)).toBeAttached();
+      await expect(element(page).first()).toBeAttached();
       await page.waitForLoadState("networkidle");
     };
     /** A fault names the file that it comes from; what the site's own scripts are told off for is not the element's affair. */
@@ -51,7 +51,7 @@ for (const [name, { under }] of Object.entries(sites)) {
       faults.splice(0, faults.length, ...faults.filter((fault) => !ofTheSite(fault)));
     };
     const open = async (page: Page): Promise<void> => {
-      await element(page).locator("button.trigger").click();
+      await element(page).locator("button.trigger").filter({ visible: true }).click();
       await expect(field(page)).toBeFocused();
     };
 
@@ -91,17 +91,19 @@ for (const [name, { under }] of Object.entries(sites)) {
     });
 
     test("nothing serious is wrong for assistive technology, in both themes and on narrow screens", async ({ page, faults }) => {
-      await visit(page, docs);
       const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
-      await element(page).evaluate((each) => (each as HTMLElement & { show(): void }).show());
-      for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {
-        await askElement(page, asked);
-        for (const colorScheme of ["light", "dark"] as const) {
-          for (const width of [1280, 360]) {
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 740 });
+        await visit(page, docs);
+        // On narrow screens its navigation is a menu, and the button a part of that.
+        if (name === "docusaurus" && width === 360) await page.locator(".navbar__toggle").click();
+        await open(page);
+        for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {
+          await askElement(page, asked);
+          for (const colorScheme of ["light", "dark"] as const) {
             await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-            await page.setViewportSize({ width, height: 740 });
             const where = `${state}, ${colorScheme}, ${width} px`;
-            const { violations } = await new AxeBuilder(page).analyse("polygraph-ask");
+            const { violations } = await new AxeBuilder(page).analyse("polygraph-ask[open]");
             expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
             expect.soft(await dialog(page).locator(".body").evaluate((body) => body.scrollWidth - body.clientWidth), where).toBe(0);
             if (folder) await page.screenshot({ path: `${folder}/${name}-${state}-${colorScheme}-${width}.png` });

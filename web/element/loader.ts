@@ -104,8 +104,7 @@ export class PolygraphAsk extends HTMLElement {
     document.addEventListener("click", (event) => {
       const trigger = this.getAttribute("trigger");
       if (!trigger || event.defaultPrevented || !(event.target instanceof Element) || !event.target.closest(trigger)) return;
-      event.preventDefault();
-      this.show();
+      if (this.#show()) event.preventDefault();
     }, { signal });
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const follow = (): void => this.#follow(dark.matches);
@@ -153,14 +152,24 @@ export class PolygraphAsk extends HTMLElement {
   }
 
   show(): void {
-    if (!this.#connected) return;
+    this.#show();
+  }
+
+  /** False where the element stands in a part of the page that is not displayed, as in a menu that is folded away. */
+  #show(): boolean {
+    if (!this.#connected) return false;
     if (!this.#dialog.open) {
       this.#dialog.showModal();
+      if (this.#dialog.getClientRects().length === 0) {
+        this.close();
+        return false;
+      }
       this.setAttribute("open", "");
     }
     this.#field.focus();
     this.#field.select();
     void this.#load();
+    return true;
   }
 
   close(): void {
@@ -294,8 +303,7 @@ export class PolygraphAsk extends HTMLElement {
     const mod = event.ctrlKey || event.metaKey;
     const key = `${mod ? "mod+" : ""}${event.key.toLowerCase()}`;
     if (!keys.includes(key) || (!mod && inText(event.composedPath()[0]))) return;
-    event.preventDefault();
-    this.show();
+    if (this.#show()) event.preventDefault();
   }
 
   /** Light or dark as the page around the element is; where that does not say, as the system is. */
