@@ -95,8 +95,11 @@ for (const [name, { under }] of Object.entries(sites)) {
       for (const width of [1280, 360]) {
         await page.setViewportSize({ width, height: 740 });
         await visit(page, docs);
-        // On narrow screens its navigation is a menu, and the button a part of that.
-        if (name === "docusaurus" && width === 360) await page.locator(".navbar__toggle").click();
+        // On narrow screens its navigation is a menu behind that of the pages, and the button a part of it.
+        if (name === "docusaurus" && width === 360) {
+          await page.locator(".navbar__toggle").click();
+          await page.locator(".navbar-sidebar__back").click();
+        }
         await open(page);
         for (const [state, asked] of [["answer", question], ["refusal", trick]] as const) {
           await askElement(page, asked);
