@@ -1,6 +1,6 @@
 # The header-only libraries that the engine uses, from Debian's packages. /usr/include itself must not reach the
 # WebAssembly compiler (it would find the C library of this machine), so each header tree is linked into a folder of its own.
-set(POLYGRAPH_HEADERS "${CMAKE_BINARY_DIR}/headers")
+set(POLYGRAPH_HEADERS "${PROJECT_BINARY_DIR}/headers")
 file(MAKE_DIRECTORY "${POLYGRAPH_HEADERS}")
 foreach(entry nlohmann tl xxhash.h)
   find_path(POLYGRAPH_${entry}_ROOT NAMES ${entry} PATHS /usr/include /usr/local/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)

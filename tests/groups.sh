@@ -3,8 +3,9 @@
 #   native     GoogleTest: engine, index builder, models, command line, server
 #   sanitize   the same under AddressSanitizer and UndefinedBehaviorSanitizer
 #   reference  the tokenizer against Hugging Face's on fresh random strings
-#   wasm       the compiled engine against the native one: scores, traces, replay
+#   wasm       the compiled modules against the native ones: scores, traces, replay, evaluation; the npm package as it installs
 #   web        type check and unit tests of the TypeScript
+#   mcp        the Model Context Protocol server and its official client, over the real index and models
 #   e2e        the page in Chromium, over the real server, index and models
 #   sites      <polygraph-ask> in sites of MkDocs, Docusaurus, VitePress and plain HTML, built by their pages in assets/sites
 #
@@ -16,7 +17,7 @@
 #   llm        a run through a real small language model, which it downloads (150 MB)
 #   long       these four
 
-all_groups=(native sanitize reference wasm web e2e sites)
+all_groups=(native sanitize reference wasm web mcp e2e sites)
 long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
 fuzz_folder=$root/build/fuzz
@@ -30,11 +31,16 @@ export POLYGRAPH_VOCAB
 export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
+# The environment with LangChain and LlamaIndex, kept by its requirements' digest: made here, not within a test's time.
+prepare_pipelines() { run_step "Python environment of the pipeline tests" "$root/tests/pipelines/environment.sh"; }
+
 prepare_native() {
+  prepare_pipelines
   configure default with-tests
   run_step "native tests: build" cmake --build "$root/build/default" -j "$jobs"
 }
 prepare_sanitize() {
+  prepare_pipelines
   configure sanitize with-tests
   run_step "sanitized tests: build" cmake --build "$root/build/sanitize" -j "$jobs"
 }
@@ -46,10 +52,12 @@ prepare_reference() {
   run_step "Python environment" bash -c 'python3 -m venv --clear "$1" && "$1/bin/pip" install -q --no-deps -r "$2"' _ "$venv" "$root/tests/text/requirements.txt"
   printf '%s' "$wanted" >"$venv/stamp"
 }
-prepare_wasm() { :; }
+prepare_wasm() { build_library; }
 prepare_web() { :; }
+prepare_mcp() { :; }
 # The endpoint that the server asks in the browser tests is a program of the native ones.
 prepare_e2e() {
+  build_library
   configure default with-tests
   run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
 }
@@ -80,6 +88,7 @@ group_reference() {
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
 group_web() { env -C "$root" node_modules/.bin/tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
+group_mcp() { env -C "$root" POLYGRAPH_PROGRAM="$program" node tests/run.mjs tests/mcp; }
 group_tsan() {
   local tests test failed=0
   mapfile -t tests < <(find "$root/build/tsan/tests" -type f -name '*_test' -executable | sort)
@@ -157,7 +166,7 @@ run_test_groups() {
   local models=() rest=() alone=()
   for group in "${groups[@]}"; do
     case $group in
-      native | wasm) models+=("$group") ;;
+      native | wasm | mcp) models+=("$group") ;;
       e2e | sites | tsan | fuzz | kill | llm) alone+=("$group") ;;
       *) rest+=("$group") ;;
     esac

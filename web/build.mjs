@@ -1,10 +1,11 @@
 // Builds everything that is TypeScript.
 //
 //   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
-//   node web/build.mjs site --index FILE [--models DIR]   the site: dist/site
+//   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
 //   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element, dist/polygraph-ask.tgz
+//   node web/build.mjs library                            the npm package: dist/library
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
 // and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
@@ -15,12 +16,13 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
 import { elementPackage } from "./element/build.mjs";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
+import { library } from "./library/build.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -30,6 +32,7 @@ const { values: flags, positionals } = parseArgs({
     engine: { type: "string", default: path.join(root, "dist/engine") },
     index: { type: "string" },
     models: { type: "string" },
+    evaluation: { type: "string", default: path.join(root, "assets/evaluation/docker-doc.json") },
     out: { type: "string" },
     debug: { type: "boolean", default: false },
   },
@@ -49,10 +52,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages", "trace", "element"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | element [--out DIR] | site --index FILE [--models DIR] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace", "library", "element"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | element [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
 }
-flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", element: "dist/element" }[what] ?? "dist/site");
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library", element: "dist/element" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -93,6 +96,25 @@ const bundle = async (entry, options = {}) => {
   return result.outputFiles[0].contents;
 };
 
+/** Prompts, schemas of replies, and prices of models. */
+async function taskFile() {
+  const asset = (name) => readFile(must(path.join(root, "assets", name), "an asset"), "utf8");
+  const prompts = {};
+  for (const task of ["grade", "rewrite", "generate"]) {
+    const schema = task === "generate" ? null : JSON.parse(await asset(`prompts/${task}.schema.json`));
+    prompts[task] = { text: await asset(`prompts/${task}.md`), schema };
+  }
+  const { tokens, prices } = JSON.parse(await asset("prices.json"));
+  return { prompts, prices: { tokens, prices } };
+}
+
+if (what === "library") {
+  for (const name of ["engine", "evaluation"]) must(path.join(flags.engine, `polygraph-${name}.wasm`), "the engine");
+  const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8"));
+  await library({ root, out: flags.out, engine: flags.engine, bundle, tasks: await taskFile(), version }).catch((error) => fail(error.message));
+  console.log(JSON.stringify({ library: path.relative(process.cwd(), flags.out), index_bytes: (await stat(path.join(flags.out, "index.mjs"))).size }));
+  process.exit(0);
+}
 if (what === "trace") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
   await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
@@ -132,24 +154,34 @@ async function putFile(name, file, digest) {
   return target;
 }
 
-// ---- what the page loads later
+// ---- what the page loads later. Modules end in .js: some hosts name no type for .mjs, and browsers run none without one.
 
 const engineFile = (name) => readFile(must(path.join(flags.engine, name), "the engine"));
 const site = { version: "" };
-site.engine = await put("engine.mjs", await engineFile("polygraph-engine.mjs"));
+site.engine = await put("engine.js", await engineFile("polygraph-engine.mjs"));
 site.engine_wasm = await put("engine.wasm", await engineFile("polygraph-engine.wasm"));
-site.engine_baseline = await put("engine-baseline.mjs", await engineFile("polygraph-engine-baseline.mjs"));
+site.engine_baseline = await put("engine-baseline.js", await engineFile("polygraph-engine-baseline.mjs"));
 site.engine_baseline_wasm = await put("engine-baseline.wasm", await engineFile("polygraph-engine-baseline.wasm"));
 
 const ort = path.join(root, "node_modules/onnxruntime-web/dist");
 site.ort = {
-  mjs: await put("ort.mjs", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
+  mjs: await put("ort.js", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
   wasm: await put("ort.wasm", await readFile(path.join(ort, "ort-wasm-simd-threaded.wasm"))),
 };
 
 site.engine_worker = await put("engine-worker.js", await bundle("web/worker/engine-worker.ts"));
 // The condition picks the build of onnxruntime-web that loads its WebAssembly from the files above.
 site.model_worker = await put("model-worker.js", await bundle("web/worker/model-worker.ts", { conditions: ["onnxruntime-web-use-extern-wasm"] }));
+
+/** An index's digest as the engine and every trace name it. */
+async function identityOf(bytes) {
+  const { default: factory } = await import(pathToFileURL(path.resolve(flags.engine, "polygraph-engine-baseline.mjs")).href);
+  const module = await factory({ wasmBinary: await readFile(path.join(flags.engine, "polygraph-engine-baseline.wasm")) });
+  const engine = new module.Engine();
+  const reply = (json) => { const { ok, error } = JSON.parse(json); return ok ?? fail(`${flags.index}: ${error.message}`); };
+  module.HEAPU8.set(bytes, reply(engine.reserve(bytes.byteLength)).pointer);
+  return reply(engine.openAll(bytes.byteLength)).digest;
+}
 
 const indexFile = must(flags.index, "the index");
 const indexBytes = await readFile(indexFile);
@@ -158,8 +190,17 @@ site.index = {
   url: await put("index.polygraph", indexBytes, indexDigest),
   bytes: indexBytes.byteLength,
   digest: indexDigest,
+  identity: await identityOf(indexBytes),
   built_at: (await stat(indexFile)).mtime.toISOString(),
 };
+
+// The evaluation that the report page opens with. An empty FILE: none.
+site.evaluation = flags.evaluation && existsSync(flags.evaluation) ? await put("evaluation.json", await readFile(flags.evaluation)) : "";
+if (site.evaluation) {
+  site.evaluation_engine = await put("evaluation.js", await engineFile("polygraph-evaluation.mjs"));
+  site.evaluation_engine_wasm = await put("evaluation.wasm", await engineFile("polygraph-evaluation.wasm"));
+  site.evaluation_worker = await put("evaluation-worker.js", await bundle("web/report/local/evaluation-worker.ts"));
+}
 
 site.models = [];
 if (flags.models) {
@@ -176,14 +217,7 @@ if (flags.models) {
 
 site.examples = await put("examples.json", await readFile(path.join(root, "assets/page/examples.json")));
 
-const asset = async (name) => readFile(must(path.join(root, "assets", name), "an asset"), "utf8");
-const prompts = {};
-for (const task of ["grade", "rewrite", "generate"]) {
-  const schema = task === "generate" ? null : JSON.parse(await asset(`prompts/${task}.schema.json`));
-  prompts[task] = { text: await asset(`prompts/${task}.md`), schema };
-}
-const { tokens, prices } = JSON.parse(await asset("prices.json"));
-site.tasks = await put("tasks.json", JSON.stringify({ prompts, prices: { tokens, prices } }));
+site.tasks = await put("tasks.json", JSON.stringify(await taskFile()));
 
 // ---- the page and the service worker
 
@@ -198,7 +232,7 @@ const template = await readFile(path.join(root, "web/index.html"), "utf8");
 const further = [];  // pages, and what they are made of
 for (const name of ["report", "review"]) {
   const files = [];
-  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1]);
+  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1], site);
   further.push({ file: `${name}.html`, html, files });
 }
 site.version = sha256(JSON.stringify([template, site, page, inspector.html(), further])).slice(0, 16);
@@ -214,8 +248,10 @@ const manifest = {
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
   files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
   runtime: [site.ort.mjs, site.ort.wasm],
+  later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };
-await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
+// On a line of its own, so that `polygraph export` can write another one.
+await writeFile(path.join(staging, "service-worker.js"), `const MANIFEST=${JSON.stringify(manifest)};\n${new TextDecoder().decode(await bundle("web/service-worker.ts", { format: "iife" }))}`);
 written.push("index.html", "trace.html", "site.json", "service-worker.js");
 for (const { file, html: text } of further) {
   await writeFile(path.join(staging, file), text.replaceAll(versionMarker, site.version));

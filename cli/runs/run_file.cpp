@@ -22,125 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view check_mark = ",\"check\":\"";
-constexpr std::size_t digest_length = 39;  // "xxh128:" and 32 digits
-constexpr std::string_view line_tail = "\"}";
+using report::for_each_line;
+using report::header_line;
+using report::line_text;
 
 tl::unexpected<Error> system_failure(const char* what) { return fail(ErrorCode::io, fmt::format("{}: {}", what, std::strerror(errno))); }
-
-std::string sorted(const std::string& json) { return nlohmann::json::parse(json).dump(); }
-
-std::string header_line(const RunHeader& header) {
-  return Json{{"kind", "run"},        {"schema", run_schema},
-              {"digest", header.digest}, {"identity", Json::parse(header.identity)},
-              {"items", header.items},   {"created_at", header.created_at}, {"program", header.program}}
-             .dump() +
-         '\n';
-}
-
-Result<RunHeader> parse_header(std::string_view line) {
-  const auto json = Json::parse(line, nullptr, false);
-  const auto text = [&](const char* field) { return json.contains(field) && json.at(field).is_string() ? json.at(field).get<std::string>() : std::string(); };
-  if (!json.is_object() || text("kind") != "run") return fail(ErrorCode::invalid_json, "is no run: its first line should be {\"kind\": \"run\", …}", "kind", 1);
-  const auto schema = json.find("schema");
-  if (schema == json.end() || *schema != run_schema) {
-    return fail(ErrorCode::unsupported_version,
-                fmt::format("has schema {}, this program reads {}", schema == json.end() ? "none" : schema->dump(), run_schema), "schema", 1);
-  }
-  const auto identity = json.find("identity");
-  if (identity == json.end() || !identity->is_object()) return fail(ErrorCode::invalid_json, "has no identity", "identity", 1);
-  const auto items = json.find("items");
-  if (items == json.end() || !items->is_number_unsigned()) return fail(ErrorCode::invalid_json, "does not say how many items it has", "items", 1);
-  RunHeader header = run_header(identity->dump(), items->get<std::uint64_t>(), text("created_at"));
-  header.program = text("program");
-  if (header.digest != text("digest")) return fail(ErrorCode::corrupt, "its identity was changed: it no longer has the digest " + text("digest"), "digest", 1);
-  return header;
-}
-
-/// The line's parts, as line_text() puts them.
-Result<RunLine> parse_line(std::string_view line, std::uint64_t number) {
-  const auto broken = [&] {
-    return fail(ErrorCode::corrupt, "the line was cut or changed: its check does not hold; `--fresh` runs everything again", "check", number);
-  };
-  const std::size_t tail = check_mark.size() + digest_length + line_tail.size();
-  if (line.size() < tail || !line.ends_with(line_tail)) return broken();
-  const std::string_view body = line.substr(0, line.size() - tail), mark = line.substr(body.size());
-  if (!mark.starts_with(check_mark) || mark.substr(check_mark.size(), digest_length) != text::digest(body)) return broken();
-
-  std::size_t at = 0;
-  const auto skip = [&](std::string_view expected) {
-    if (body.substr(at, expected.size()) != expected) return false;
-    at += expected.size();
-    return true;
-  };
-  const auto count = [&] {
-    std::uint64_t value = 0;
-    for (; at < body.size() && body[at] >= '0' && body[at] <= '9'; ++at) value = value * 10 + static_cast<std::uint64_t>(body[at] - '0');
-    return static_cast<std::size_t>(value);
-  };
-  std::size_t lengths[4] = {};
-  if (!skip("{\"bytes\":[")) return broken();
-  for (std::size_t& length : lengths) {
-    length = count();
-    if (&length != &lengths[3] && !skip(",")) return broken();
-  }
-  std::string_view parts[4];
-  constexpr std::string_view marks[4] = {"],\"item\":", ",\"golden\":", ",\"result\":", ",\"judgement\":"};
-  for (int part = 0; part < 4; ++part) {
-    if (!skip(marks[part]) || lengths[part] > body.size() - at) return broken();
-    parts[part] = body.substr(at, lengths[part]);
-    at += lengths[part];
-  }
-  if (!skip(",\"repeat\":")) return broken();
-  const auto id = Json::parse(parts[0], nullptr, false);
-  if (!id.is_string()) return broken();
-  return RunLine{{id.get<std::string>(), static_cast<std::uint32_t>(count())}, parts[1], parts[2], parts[3]};
-}
-
-/// Lengths stand in front, so that a line is read without parsing what it holds.
-std::string line_text(const RunItem& item, std::string_view golden, std::string_view result, std::string_view judgement, std::string_view finished_at) {
-  const std::string id = Json(item.id).dump();
-  if (judgement.empty()) judgement = "null";
-  std::string line = fmt::format("{{\"bytes\":[{},{},{},{}],\"item\":{},\"golden\":{},\"result\":{},\"judgement\":{},\"repeat\":{},\"finished_at\":{}", id.size(),
-                                 golden.size(), result.size(), judgement.size(), id, golden, result, judgement, item.repeat, Json(finished_at).dump());
-  const std::string digest = text::digest(line);
-  line += check_mark;
-  line += digest;
-  line += line_tail;
-  return line + '\n';
-}
-
-struct Lines {
-  RunHeader header;
-  std::size_t header_end = 0, end = 0;  ///< bytes of the header line; of all whole lines
-};
-
-/// `use` gets the line as it stands, with its end, and what it says.
-Result<Lines> for_each_line(std::string_view text, const std::function<Result<void>(std::string_view, const RunLine&)>& use) {
-  Lines lines;
-  std::uint64_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string_view::npos) break;  // its writer was killed
-    const std::string_view line = text.substr(at, end - at);
-    ++number;
-    if (number == 1) {
-      auto header = parse_header(line);
-      if (!header) return tl::unexpected(header.error());
-      lines.header = std::move(*header);
-      lines.header_end = end + 1;
-    } else {
-      auto parsed = parse_line(line, number);
-      if (!parsed) return tl::unexpected(parsed.error());
-      if (auto used = use(text.substr(at, end + 1 - at), *parsed); !used) return tl::unexpected(used.error());
-    }
-    at = end + 1;
-    lines.end = at;
-  }
-  if (number == 0) return fail(ErrorCode::invalid_json, "is no run: it has no line", "kind", 1);
-  return lines;
-}
 
 std::string_view view(const MappedFile& file) { return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}; }
 
@@ -173,31 +59,10 @@ void drop_measured(Json& value) {
 
 }  // namespace
 
-RunHeader run_header(std::string identity, std::uint64_t items, std::string created_at) {
-  RunHeader header;
-  header.digest = text::digest(sorted(identity));
-  header.identity = std::move(identity);
-  header.items = items;
-  header.created_at = std::move(created_at);
-  return header;
-}
-
 Result<RunHeader> read_run(const fs::path& file, const std::function<Result<void>(const RunLine&)>& use) {
   auto mapped = MappedFile::open(file);
   if (!mapped) return tl::unexpected(mapped.error());
   return read_run(view(*mapped), use);
-}
-
-Result<RunHeader> read_run(std::string_view text, const std::function<Result<void>(const RunLine&)>& use, const std::function<void(std::size_t)>& passed) {
-  constexpr std::size_t often = std::size_t{1} << 24;
-  std::size_t told = 0;
-  auto lines = for_each_line(text, [&](std::string_view whole, const RunLine& line) {
-    const auto at = static_cast<std::size_t>(whole.data() - text.data());
-    if (passed && at - told > often) passed(told = at);
-    return use(line);
-  });
-  if (!lines) return tl::unexpected(lines.error());
-  return std::move(lines->header);
 }
 
 Result<std::string> digest_of_run(const fs::path& file) {

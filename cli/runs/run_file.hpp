@@ -1,13 +1,6 @@
 // The results of one run on disk: JSON Lines, one line an item, written the moment it is finished. A run that was killed goes
 // on where it stopped and ends with the bytes of one that was not, times apart.
-//
-//   {"kind":"run","schema":1,"digest":…,"identity":{…},"items":82,"created_at":…,"program":…}
-//   {"bytes":[…],"item":"a1","golden":{…},"result":{…},"judgement":…,"repeat":1,"finished_at":…,"check":"xxh128:…"}
-//
-// `identity` is everything that decides what the items say: configuration or pipeline, index, golden set, judge. Two runs of
-// the same identity are the same run; another identity never continues a file. `check` is the digest of the line before it,
-// so a line that was half written or edited is found. Measured values (latency, a trace's times) stand in fields of their
-// own, and `digest_of` leaves them out.
+// Its text: wasm/report/run_text.hpp. Another identity never continues a file; `digest_of` leaves measured values out.
 #pragma once
 
 #include <cstdint>
@@ -21,44 +14,19 @@
 #include <vector>
 
 #include "wasm/error.hpp"
+#include "wasm/report/run_text.hpp"
 
 namespace polygraph::cli {
 
-inline constexpr int run_schema = 1;
+using report::read_run;
+using report::run_header;
+using report::run_schema;
+using report::RunHeader;
+using report::RunItem;
+using report::RunLine;
 
-/// An item of a run: which, and which of its repeats, from 1.
-struct RunItem {
-  std::string id;
-  std::uint32_t repeat = 1;
-  auto operator<=>(const RunItem&) const = default;
-};
-
-struct RunHeader {
-  std::string identity;      ///< JSON object
-  std::string digest;        ///< of `identity`, keys sorted
-  std::uint64_t items = 0;   ///< that the run has when it is complete, each repeat counted
-  std::string created_at;    ///< ISO 8601, UTC
-  std::string program = {};  ///< digest of the program that began it; no part of the identity: other machines have other builds
-};
-
-/// The header of a run with this identity (a JSON object).
-RunHeader run_header(std::string identity, std::uint64_t items, std::string created_at);
-
-/// One line of a run; the views are into the line.
-struct RunLine {
-  RunItem item;
-  std::string_view golden;     ///< JSON object: the golden item, so that a report needs nothing but the run
-  std::string_view result;     ///< JSON object: a query result
-  std::string_view judgement;  ///< JSON object, or `null`
-};
-
-/// Reads a run line by line. Fails with `io` or `not_found` for the file, with `invalid_json` (no run, no header), with
-/// `unsupported_version`, and with `corrupt` and the line where a line's check does not hold. A last line without its end is
-/// left out: whoever wrote it was killed.
+/// Reads a run's file line by line: `io` or `not_found` for the file, otherwise as report::read_run() does.
 Result<RunHeader> read_run(const std::filesystem::path& file, const std::function<Result<void>(const RunLine&)>& use);
-
-/// The same over the bytes of a run. `passed` is told now and then up to where they won't be looked at again by this call.
-Result<RunHeader> read_run(std::string_view text, const std::function<Result<void>(const RunLine&)>& use, const std::function<void(std::size_t)>& passed = {});
 
 /// The digest of everything in a run that was not measured, items in their order.
 Result<std::string> digest_of_run(const std::filesystem::path& file);

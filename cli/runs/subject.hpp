@@ -42,6 +42,10 @@ class Subject {
   /// `model_unavailable`, a key that is refused.
   using Use = std::function<bool(std::size_t place, Answer answer)>;
   virtual Result<void> answer(std::span<const golden::Item* const> items, const Use& use) = 0;
+
+  /// Generation alone, over `chunks` (best first) in place of what the subject would retrieve. Fails as answer() does, and with
+  /// `invalid_argument` where the subject only retrieves.
+  virtual Result<Answer> answer_over(const golden::Item& item, std::span<const judges::Passage> chunks) = 0;
 };
 
 struct AgentSubject {
@@ -60,8 +64,5 @@ struct PipelineSubject {
   std::string refusal_pattern;  ///< ECMAScript; an answer that it matches is a refusal where the pipeline doesn't say. Empty: none
 };
 Result<std::unique_ptr<Subject>> pipeline_subject(PipelineSubject of, pipelines::Options options);
-
-/// Fills what every subject's result takes from its golden item.
-void take_from_item(diagnosis::QueryResult& result, const golden::Item& item);
 
 }  // namespace polygraph::cli

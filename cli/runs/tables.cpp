@@ -1,6 +1,7 @@
 #include "cli/runs/tables.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,9 @@
 #include "cli/runs/html.hpp"
 #include "cli/runs/run_file.hpp"
 #include "cli/runs/setup.hpp"
+#include "cli/runs/site_document.hpp"
 #include "cli/whole_file.hpp"
+#include "wasm/report/comparison_text.hpp"
 #include "wasm/report/table.hpp"
 
 namespace polygraph::cli {
@@ -19,41 +22,26 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-report::RunFacts facts_of(const RunHeader& header) {
-  const Json identity = Json::parse(header.identity);
-  report::RunFacts facts;
-  const auto text = [](const Json& json, const char* field) { return json.is_object() && json.contains(field) && json[field].is_string() ? json[field].get<std::string>() : std::string(); };
-  const Json subject = identity.value("subject", Json::object()), golden = identity.value("golden", Json::object()), judge = identity.value("judge", Json());
-  facts.name = text(subject, "name");
-  facts.k = identity.value("k", diagnosis::default_k);
-  facts.top_k = facts.k;
-  if (subject.contains("config")) {
-    facts.config = subject["config"].dump();
-    const std::string top_k = text(subject["config"], "TOP_K");
-    if (!top_k.empty()) facts.top_k = static_cast<std::size_t>(std::stoul(top_k));
-  }
-  facts.index_digest = text(identity, "index_digest");
-  facts.golden_name = text(golden, "name");
-  facts.golden_digest = text(golden, "digest");
-  facts.golden_source = text(golden, "source");
-  facts.subset = text(golden, "subset");
-  if (judge.is_object()) facts.judge = judge.dump();
-  facts.offline_judge = text(judge, "provider") == "offline";
-  facts.items = header.items;
-  return facts;
-}
-
 std::string results_section(std::span<const report::EvaluatedRun> runs, bool all) {
   return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
 
-std::string evaluation_json(const report::EvaluatedRun& run) {
+template <class Write>
+std::string written(const Write& write) {
   std::string out;
   {
     json::Writer writer([&](std::string_view piece) { out += piece; });
-    report::write_evaluation(writer, run, true);
+    write(writer);
   }
   return out;
+}
+
+std::string evaluation_json(const report::EvaluatedRun& run) {
+  return written([&](json::Writer& writer) { report::write_evaluation(writer, run, true); });
+}
+
+std::string matrix_json(const comparison::Matrix& matrix) {
+  return written([&](json::Writer& writer) { comparison::write_matrix(writer, matrix); });
 }
 
 }  // namespace
@@ -62,26 +50,16 @@ Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
   auto mapped = MappedFile::open(file);
   if (!mapped) return tl::unexpected(mapped.error());
   const std::string_view text(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
-  // The header comes first: what the lines mean depends on it.
+  // The header comes first: it says what was run over what.
   auto header = read_run(text.substr(0, std::min(text.size(), text.find('\n') + 1)), [](const RunLine&) -> Result<void> { return {}; });
   if (!header) return tl::unexpected(header.error());
-  report::RunEvaluator evaluator(facts_of(*header));
-  std::uint64_t line = 1;
-  auto read = read_run(
-      text,
-      [&](const RunLine& one) -> Result<void> {
-        ++line;
-        auto added = evaluator.add(one.golden, one.result, one.judgement, one.item.repeat);
-        if (!added) return fail(added.error().code, "the item \"" + one.item.id + "\": " + added.error().message, added.error().field, line);
-        return {};
-      },
-      [&](std::size_t passed) {
-        // Read again when something of it is shown: the pages are the file's.
-        constexpr std::size_t page = 4096;
-        ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
-      });
-  if (!read) return tl::unexpected(read.error());
-  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), evaluator.finish()});
+  auto run = report::evaluate_run(text, [&](std::size_t passed) {
+    // Read again when something of it is shown: the pages are the file's.
+    constexpr std::size_t page = 4096;
+    ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
+  });
+  if (!run) return tl::unexpected(run.error());
+  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), std::move(*run), std::move(header->identity)});
 }
 
 Result<std::vector<fs::path>> latest_runs(const Settings& settings) {
@@ -97,6 +75,11 @@ Result<std::vector<fs::path>> latest_runs(const Settings& settings) {
   return files;
 }
 
+report::Ink ink(int file_descriptor) {
+  const Palette colours = palette(file_descriptor);
+  return {colours.bold, colours.dim, colours.good, colours.bad, colours.reset};
+}
+
 ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const ShowOptions& options) {
   std::vector<std::unique_ptr<LoadedRun>> loaded;
   std::vector<report::EvaluatedRun> runs;
@@ -106,13 +89,25 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
     runs.push_back(std::move((*run)->run));
     loaded.push_back(std::move(*run));
   }
+  std::optional<comparison::Matrix> matrix;
+  if (runs.size() > 1) {
+    auto compared = report::matrix_of(runs);
+    if (compared) {
+      matrix = std::move(*compared);
+    } else {
+      say("note: no ranking: " + printable(compared.error().message));
+    }
+  }
   if (options.json) {
     for (const auto& run : runs) print(evaluation_json(run) + '\n');
+    if (matrix) print(matrix_json(*matrix) + '\n');
   } else {
-    print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs));
+    print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes_text(runs) + (runs.size() > 1 ? "\n" : "") + report::tests_text(runs));
+    if (matrix) print('\n' + report::matrix_text(*matrix, ink(STDOUT_FILENO)));
   }
   if (!options.md.empty()) {
     std::string text = "# Results\n\n" + results_section(runs, true) + '\n';
+    if (matrix) text += "## Ranking\n\n" + report::matrix_markdown(*matrix) + '\n';
     for (const auto& run : runs) {
       const std::string cases = report::failure_cases(run);
       if (!cases.empty()) text += "## Failures of " + run.facts.name + "\n\n" + cases;
@@ -140,6 +135,12 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
     };
     if (auto written = write_report_page(context.settings, document, options.html); !written) return report(written.error(), options.html);
     say("written: " + options.html);
+  }
+  if (!options.site.empty()) {
+    auto document = site_document(files, runs);
+    if (!document) return report(document.error());
+    if (auto written = write_whole(options.site, *document); !written) return report(written.error(), options.site);
+    say("written: " + options.site);
   }
   return ExitCode::done;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 namespace polygraph::comparison {
 namespace {
 
@@ -37,6 +40,41 @@ TEST(Matrix, SharesARankWhereNothingTellsTwoApart) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->ranking[1].rank, 1U);
   EXPECT_TRUE(found->ranking[0].on_front && found->ranking[1].on_front);
+}
+
+/// The places of reports, each of a recall and a latency (negative: not measured) at a cost.
+std::vector<Place> places(const std::vector<std::array<double, 2>>& reports, const std::vector<std::optional<double>>& costs) {
+  std::vector<std::string> texts;
+  for (const auto& [recall, ms] : reports) {
+    const std::string scored = recall < 0 ? "0" : "10", measured = ms < 0 ? "0" : "10";
+    texts.push_back("{\"total_queries\":10,\"completed_queries\":10,\"retrieval\":{\"mean_recall_at_k\":" + std::to_string(std::max(recall, 0.0)) + ",\"k\":5,\"scored_queries\":" + scored +
+                    "},\"latency\":{\"count\":" + measured + ",\"mean_ms\":" + std::to_string(std::max(ms, 0.0)) + "}}");
+  }
+  std::vector<diagnosis::Document> documents;
+  for (const auto& text : texts) documents.push_back(std::move(*diagnosis::read_document(text)));
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < documents.size(); ++i) contenders.push_back({"p" + std::to_string(i), &documents[i], costs[i]});
+  return matrix(std::move(contenders))->places;
+}
+
+std::vector<std::pair<bool, bool>> fronts(const std::vector<Place>& places) {
+  std::vector<std::pair<bool, bool>> out;
+  for (const Place& place : places) out.emplace_back(place.latency_front, place.cost_front);
+  return out;
+}
+
+TEST(Matrix, OnAFrontIsWhatNothingElseEqualsOrBeatsInBothWhileBeingBetterInOne) {
+  // By hand: 1 is slower and worse than 0, but cheaper; 2 is slower and better than 0; 3 equals 0, so neither beats the other.
+  const auto found = places({{0.8, 100}, {0.7, 120}, {0.9, 300}, {0.8, 100}}, {0.001, 0.0005, 0.002, 0.001});
+  EXPECT_EQ(fronts(found), (std::vector<std::pair<bool, bool>>{{true, true}, {false, true}, {true, true}, {true, true}}));
+}
+
+TEST(Matrix, WhatWasNotMeasuredIsNothingAndStandsOnNoFront) {
+  const auto found = places({{-1, 50}, {0.5, -1}, {0.5, 10}}, {0.0, std::nullopt, 0.1});
+  EXPECT_EQ(fronts(found), (std::vector<std::pair<bool, bool>>{{false, false}, {false, false}, {true, true}}));
+  EXPECT_FALSE(found[0].recall || found[1].mean_ms || found[1].cost_usd);
+  EXPECT_EQ(found[0].mean_ms, 50);
+  EXPECT_EQ(found[0].cost_usd, 0);
 }
 
 TEST(Matrix, NeedsTwo) {

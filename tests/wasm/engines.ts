@@ -7,19 +7,20 @@
 //   POLYGRAPH_DIST        built JavaScript and engine   dist
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import type { EngineFactory, NativeEngine } from "../../web/engine/boundary.ts";
 import { Engine } from "../../web/engine/engine.ts";
-import { loadEngine } from "../../web/engine/node.ts";
+import type { Evaluation } from "../../web/engine/evaluation.ts";
+import { loadEngine, loadEvaluation } from "../../web/engine/node.ts";
 
 const root = process.cwd();
 const cache = process.env.POLYGRAPH_DIR ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), ".cache"), "polygraph");
-const dist = process.env.POLYGRAPH_DIST ?? path.join(root, "dist");
-const program = process.env.POLYGRAPH_PROGRAM ?? path.join(root, "build/default/cli/polygraph");
+export const dist = process.env.POLYGRAPH_DIST ?? path.join(root, "dist");
+const programFile = process.env.POLYGRAPH_PROGRAM ?? path.join(root, "build/default/cli/polygraph");
 const probe = process.env.POLYGRAPH_PROBE ?? path.join(root, "build/default/tests/wasm/engine_probe");
 export const indexFile = process.env.POLYGRAPH_TEST_INDEX ?? path.join(cache, "index/docker-doc.polygraph");
 const engineFiles = {
@@ -32,12 +33,28 @@ export const builds = Object.keys(engineFiles) as Build[];
 /** Why the tests can't run here, or false. `./polygraph test` builds all of it. */
 export function missing(...also: ("program" | "probe" | "models" | "replay")[]): string | false {
   const needed: [string, string][] = [["the index", indexFile], ...builds.map((build): [string, string] => [`the ${build} engine`, engineFiles[build]])];
-  if (also.includes("program")) needed.push(["the native program", program]);
+  if (also.includes("program")) needed.push(["the native program", programFile]);
   if (also.includes("probe")) needed.push(["the native probe", probe]);
   if (also.includes("models")) needed.push(["the embedder", path.join(cache, "models/embedder")], ["the reranker", path.join(cache, "models/reranker")], ["the model worker", path.join(dist, "model-worker.mjs")]);
   if (also.includes("replay")) needed.push(["the replay script", path.join(dist, "replay.mjs")]);
   const absent = needed.filter(([, file]) => !existsSync(file)).map(([what, file]) => `${what} (${file})`);
   return absent.length > 0 && `missing: ${absent.join(", ")}; \`./polygraph test wasm\` builds what is missing`;
+}
+
+const evaluationFile = path.join(dist, "engine/polygraph-evaluation.mjs");
+/** Why the evaluation module can't be held against the native program here, or false. */
+export function evaluationMissing(): string | false {
+  const absent = [evaluationFile, programFile].filter((file) => !existsSync(file));
+  return absent.length > 0 && `missing: ${absent.join(", ")}; \`./polygraph test wasm\` builds what is missing`;
+}
+export const openEvaluation = (): Promise<Evaluation> => loadEvaluation(evaluationFile);
+
+/** A model of the native program's store. */
+export function modelFile(role: "embedder" | "reranker"): string {
+  const folder = path.join(cache, "models", role);
+  const file = readdirSync(folder).map((digest) => path.join(folder, digest, "model.onnx")).find((each) => existsSync(each));
+  if (!file) throw new Error(`no model.onnx under ${folder}`);
+  return file;
 }
 
 /** The engine as the page uses it, with the index open. */
@@ -104,7 +121,12 @@ export interface Finished {
 
 /** The native program over the test's index, with `input` on stdin. */
 export function polygraph(args: string[], input: string): Finished {
-  const { status, stdout, stderr, error } = spawnSync(program, [...args, "--index", indexFile], { input, encoding: "utf8", maxBuffer: 1 << 28 });
+  return program([...args, "--index", indexFile], input);
+}
+
+/** The native program. */
+export function program(args: string[], input = ""): Finished {
+  const { status, stdout, stderr, error } = spawnSync(programFile, args, { input, encoding: "utf8", maxBuffer: 1 << 28 });
   if (error) throw error;
   return { status, stdout, stderr };
 }

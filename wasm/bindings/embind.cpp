@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "wasm/agent/agent.hpp"
+#include "wasm/bindings/reply.hpp"
 #include "wasm/index/reader.hpp"
 #include "wasm/retrieval/retrieval.hpp"
 #include "wasm/retrieval/typeahead.hpp"
@@ -27,32 +26,13 @@
 namespace polygraph {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using namespace bindings;
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-std::string ok(Json value) { return dump(Json{{"ok", std::move(value)}}); }
-/// For a value that is JSON text already.
-std::string ok_text(const std::string& json) { return "{\"ok\":" + json + "}"; }
 /// `object` and one member more, which is JSON text already: parsing it here could change the form of its numbers.
 std::string ok_with(const Json& object, const std::string& key, const std::string& json) {
   std::string text = dump(object);
   text.pop_back();
   return ok_text(text + ",\"" + key + "\":" + json + "}");
-}
-std::string failure(const Error& error) {
-  return dump({{"error", {{"code", name(error.code)}, {"message", error.message}, {"field", error.field}, {"line", error.line}}}});
-}
-
-/// Runs `work`; whatever still escapes it is a bug or a full memory, and is reported as such.
-template <class Work>
-std::string guarded(Work&& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return failure({ErrorCode::internal, "out of memory"});
-  } catch (const std::exception& error) {
-    return failure({ErrorCode::internal, error.what()});
-  }
 }
 
 /// Turns byte offsets into code point offsets; ask for them in rising order.

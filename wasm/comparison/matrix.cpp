@@ -33,12 +33,37 @@ bool dominates(const Standing& x, const Standing& y) {
   return better;
 }
 
+std::vector<Place> places_of(const std::vector<Contender>& contenders) {
+  std::vector<Place> places;
+  for (const Contender& contender : contenders) {
+    const diagnosis::EvaluationReport& report = contender.document->report;
+    Place& place = places.emplace_back();
+    if (report.retrieval.scored_queries > 0) place.recall = report.retrieval.mean_recall_at_k;
+    if (report.latency.count > 0) place.mean_ms = report.latency.mean_ms;
+    place.cost_usd = contender.mean_cost_usd;
+  }
+  const auto on_front = [&](const Place& one, std::optional<double> Place::*price) {
+    if (!one.recall || !(one.*price)) return false;
+    return std::none_of(places.begin(), places.end(), [&](const Place& other) {
+      if (!other.recall || !(other.*price)) return false;
+      const int quality = order(negative(other.recall), negative(one.recall)), cost = order(other.*price, one.*price);
+      return quality <= 0 && cost <= 0 && (quality < 0 || cost < 0);
+    });
+  };
+  for (Place& place : places) {
+    place.latency_front = on_front(place, &Place::mean_ms);
+    place.cost_front = on_front(place, &Place::cost_usd);
+  }
+  return places;
+}
+
 }  // namespace
 
 Result<Matrix> matrix(std::vector<Contender> contenders, const Options& options) {
   if (contenders.size() < 2) return fail(ErrorCode::invalid_argument, "needs two pipelines or more");
   Matrix out;
   out.contenders = std::move(contenders);
+  out.places = places_of(out.contenders);
   std::vector<Standing> standings(out.contenders.size());
   for (std::size_t i = 0; i < standings.size(); ++i) {
     const diagnosis::EvaluationReport& report = out.contenders[i].document->report;
@@ -131,6 +156,8 @@ void write_matrix(json::Writer& writer, const Matrix& matrix) {
     writer.field("mean_retrieval_ms", comparison.deltas.mean_retrieval_ms);
     writer.key("queries_improved").count(comparison.improved);
     writer.key("queries_regressed").count(comparison.regressed);
+    writer.key("tests");
+    write_tests(writer, comparison.tests);
     writer.key("warnings").begin_array();
     for (const auto& warning : comparison.warnings) writer.value(warning);
     writer.end_array();

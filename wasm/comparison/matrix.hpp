@@ -25,6 +25,15 @@ struct Standing {
   bool on_front = false;              ///< no other is at least as good in quality, latency and cost and better in one
 };
 
+/// What a contender's retrieval finds at what price. On a front is what no other equals or beats in both while being better in one;
+/// values that differ by less than a billionth are equal, and what was not measured stands on none.
+struct Place {
+  std::optional<double> recall;    ///< mean recall at K
+  std::optional<double> mean_ms;   ///< mean retrieval
+  std::optional<double> cost_usd;  ///< a query
+  bool latency_front = false, cost_front = false;
+};
+
 struct Pair {
   std::size_t a = 0, b = 0;
   Comparison comparison;
@@ -33,6 +42,7 @@ struct Pair {
 struct Matrix {
   std::vector<Contender> contenders;
   std::vector<Pair> pairs;         ///< (0, 1), (0, 2), …, (1, 2), …
+  std::vector<Place> places;       ///< of the contenders, in their order
   std::vector<Standing> ranking;   ///< best first: wins less losses, quality, mean retrieval, cost, order of the contenders
 };
 

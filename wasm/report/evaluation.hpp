@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "wasm/comparison/matrix.hpp"
 #include "wasm/diagnosis/document.hpp"
 #include "wasm/error.hpp"
 #include "wasm/json/writer.hpp"
@@ -20,6 +21,7 @@ namespace polygraph::report {
 /// What stands in a run's header about all of it.
 struct RunFacts {
   std::string name;              ///< of the configuration or pipeline
+  std::string identity;          ///< JSON object of the run's header; empty: it came from no file
   std::string config;            ///< JSON object; empty: none
   std::string index_digest;      ///< empty: a pipeline's own
   std::string golden_name, golden_digest, golden_source, subset;
@@ -78,11 +80,16 @@ struct ComparedRuns {
 };
 ComparedRuns compare(const EvaluatedRun& a, const EvaluatedRun& b);
 
+/// Every pair of runs compared with its paired tests, ranking and front; runs of one name are numbered. The runs must outlive it. Fails as
+/// comparison::matrix() does.
+Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs);
+
 /// Several runs in one document (`kind` "matrix"): names, evaluations with their results, every pair compared by the rules of
 /// wasm/comparison, ranking and front.
 Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs);
 
-/// The document of formats.md, *Evaluation*. Without `with_results` everything but the results.
+/// The document of formats.md, *Evaluation*. Without `with_results` everything but the results and what each metric has of them
+/// (`item_values`, `item_decisions`: columns in the order of the results).
 void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results);
 
 }  // namespace polygraph::report

@@ -6,7 +6,7 @@ import { BuiltInProvider, downloadBuiltIn, hasBuiltIn, noBuiltIn, readBuiltIn } 
 import { readConnectPolicy } from "../providers/connect-policy.ts";
 import { EndpointProvider, loadEndpoint, saveEndpoint } from "../providers/endpoint.ts";
 import { ProxyProvider } from "../providers/proxy.ts";
-import { noService } from "../providers/service.ts";
+import { noService, serviceAddress } from "../providers/service.ts";
 import { toFragment } from "../trace/fragment.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import { WorkerClient } from "../worker/client.ts";
@@ -16,7 +16,8 @@ import { announcement, showAnswer, showDraft } from "./answer.ts";
 import { answerersView } from "./answerers-view.ts";
 import { Asking, problemOf, type Start } from "./asking.ts";
 import { Completions } from "./completions.ts";
-import { h } from "./dom.ts";
+import { fill, h } from "./dom.ts";
+import { wasReplaced } from "./edition.ts";
 import { examplesView } from "./examples.ts";
 import { footView } from "./foot.ts";
 import { Lookup } from "./lookup.ts";
@@ -61,7 +62,7 @@ const store = new Store<State & { replay: ReplayVerdict | null }>({
   presets: null,
   models: [],
   threads: 1,
-  offline: { state: "working", models: false, message: "", update: false },
+  offline: { state: "working", models: false, message: "", update: false, threads: false },
   settings: loadSettings(storage),
   service: noService,
   endpoint: loadEndpoint(storage),
@@ -115,17 +116,25 @@ function onEvent(event: WorkerEvent): void {
         ...(event.progress.info ? { info: event.progress.info } : {}),
         ...(event.progress.error ? { problem: event.progress.error } : {}),
       });
+      if (event.progress.error) void lookForUpdate();
       break;
     case "models": {
       const before = store.state.models;
       store.update({ models: event.models, threads: event.threads });
       const ready = (models: typeof before): boolean => models.length > 0 && models.every((model) => model.state === "ready");
       if (ready(event.models) && !ready(before)) void offline.keepRuntime();
+      if (event.models.some(({ role, state }) => state === "failed" && before.find((model) => model.role === role)?.state !== "failed")) void lookForUpdate();
       break;
     }
     default:
       asking.onEvent(event);
   }
+}
+
+/** What could not be loaded may be gone because the site was updated: then a reload helps, and nothing else. */
+async function lookForUpdate(): Promise<void> {
+  if (!(await wasReplaced(site.version, document.baseURI))) return;
+  store.update({ problem: { code: "replaced", message: "This site was updated while this page was open, and a file that the page needs is gone." } });
 }
 
 // ---------------------------------------------------------------- asking
@@ -137,7 +146,7 @@ async function openedWorker(): Promise<WorkerClient> {
   return worker;
 }
 
-const service = new ServiceWatch(api, store.state.service, storage, (service) => store.update({ service }));
+const service = new ServiceWatch(serviceAddress(site, api), store.state.service, storage, (service) => store.update({ service }));
 
 const asking = new Asking({
   store,
@@ -427,7 +436,7 @@ store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), r
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
   (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
-  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => offline.update() }),
+  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);
@@ -437,7 +446,8 @@ store.watch((s) => [s.service, s.policy, s.builtIn], () => settingsView.refresh(
 store.watch((s) => [s.problem], (problem) => {
   const box = byId("problem");
   box.hidden = problem === null;
-  box.textContent = problem ? problem.message : "";
+  const reload = problem?.code === "replaced" && [" ", h("button", { type: "button", on: { click: () => void offline.update() } }, "Reload")];
+  fill(box, problem?.message, reload);
 });
 
 // ---------------------------------------------------------------- start
@@ -470,6 +480,7 @@ async function begin(): Promise<void> {
     await opened;
   } catch (error) {
     store.update({ problem: problemOf(error) });
+    void lookForUpdate();
     return;
   }
   if (store.state.settings.models === "auto") loadModels();

@@ -2,7 +2,7 @@
 // that live answers come back, and when the network does.
 
 import type { ProviderFailure } from "../providers/provider.ts";
-import { readService, type Service } from "../providers/service.ts";
+import { readService, type Service, type ServiceAddress } from "../providers/service.ts";
 
 /** A status that says "not now" is asked for again after this long, when somebody asks a question. */
 const staleMs = 15_000;
@@ -11,7 +11,7 @@ const longestTimerMs = 2 ** 31 - 1;
 const servedBefore = "polygraph.service";
 
 export class ServiceWatch {
-  readonly #api: string;
+  readonly #at: ServiceAddress;
   readonly #storage: Storage | null;
   readonly #onChange: (service: Service) => void;
   #service: Service;
@@ -19,9 +19,9 @@ export class ServiceWatch {
   #readAt = 0;
   #timer = 0;
 
-  /** @param api address of /api/ @param signal fires when the page or the element is gone */
-  constructor(api: string, service: Service, storage: Storage | null, onChange: (service: Service) => void, signal?: AbortSignal) {
-    this.#api = api;
+  /** @param signal fires when the page or the element is gone */
+  constructor(at: ServiceAddress, service: Service, storage: Storage | null, onChange: (service: Service) => void, signal?: AbortSignal) {
+    this.#at = at;
     this.#service = service;
     this.#storage = storage;
     this.#onChange = onChange;
@@ -30,7 +30,7 @@ export class ServiceWatch {
   }
 
   refresh(): Promise<void> {
-    this.#reading ??= readService(this.#api, this.#service).then((service) => {
+    this.#reading ??= readService(this.#at, this.#service).then((service) => {
       this.#reading = null;
       this.#readAt = performance.now();
       this.#set(service);

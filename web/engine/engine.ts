@@ -9,7 +9,7 @@ import type { Trace } from "./trace.ts";
 
 /** What the engine refused, with the code that tells why (wasm/error.hpp) and the field it is about. */
 export class EngineError extends Error {
-  override readonly name = "EngineError";
+  override readonly name = "PolygraphError"; // as the library calls it
   readonly code: string;
   readonly field: string | undefined;
   readonly line: number | undefined;

@@ -2,10 +2,11 @@
 
 import { h, type Child } from "../ask/dom.ts";
 import { plural } from "../ask/words.ts";
+import { cutOffs } from "./cutoffs.ts";
 import { ranges } from "./figures.ts";
 import type { Column } from "./grid.ts";
 import { ListSection, type Filter } from "./list-section.ts";
-import type { Behind } from "./route.ts";
+import type { Behind, Params } from "./route.ts";
 import { categories, countOf, entries, flag, number, object, objects, readTests, retrievalK, text, texts, type Json } from "./shapes.ts";
 import { category, data, decimal, interval, isShare, metricValue, ms, none, pValue, signed, signedMs, visible, whole, yesNo } from "./words.ts";
 
@@ -39,14 +40,14 @@ const warnings: Record<string, string> = {
   latency_unmeasured: "A side has no measured latency.",
 };
 
-export function comparisonView(comparison: Json, outcomes: readonly Outcome[], link: Behind, evaluations: Child): Child[] {
+export function comparisonView(comparison: Json, outcomes: readonly Outcome[], link: Behind, evaluations: Child, params: Params): Child[] {
   const [a, b] = [text(comparison["pipeline_a_name"]) || "Pipeline A", text(comparison["pipeline_b_name"]) || "Pipeline B"];
   return [
     h("h1", null, data(b), h("span", { class: "quiet" }, " against "), data(a)),
     h("p", { class: "about-report quiet" }, "Comparison over ", data(text(comparison["dataset_name"]) || "a set without a name"), text(comparison["dataset_version"]) && [" ", data(text(comparison["dataset_version"]))], ". A is ", data(a), ", B is ", data(b), "; differences are B − A.", evaluations),
     texts(comparison["warnings"]).map((code) => h("p", { class: "notice warn" }, warnings[code] ?? data(code))),
     verdict(comparison, a, b, link),
-    deltas(comparison),
+    deltas(comparison, params),
     outcomes.length > 0 && transitions(outcomes, link),
     h("div", { class: "pair" }, categoryDeltas(comparison, link, outcomes.length > 0), typeDeltas(comparison)),
     regression(comparison, outcomes, link),
@@ -86,7 +87,7 @@ interface DeltaRow {
 }
 
 /** The deltas of the report first, each with its test where there is one; then what else was tested. */
-function deltaRows(comparison: Json): DeltaRow[] {
+function deltaRows(comparison: Json): { own: DeltaRow[]; further: DeltaRow[] } {
   const reports = [object(comparison["pipeline_a_report"]), object(comparison["pipeline_b_report"])] as const;
   const k = retrievalK(reports[0]);
   const tests = new Map(readTests(comparison).map((test) => [test.name, test]));
@@ -107,18 +108,20 @@ function deltaRows(comparison: Json): DeltaRow[] {
     return { name, a, b, delta: number(held[key]), low: test?.low ?? null, high: test?.high ?? null, p: test?.p ?? null, pHolm: test?.pHolm ?? null, n: test?.n ?? null };
   });
   const metric = (report: Json, name: string): number | null => number(object(object(report["metrics"])[name])["value"]);
-  return [...rows, ...[...tests.values()].map((test): DeltaRow => ({ ...test, a: metric(reports[0], test.name), b: metric(reports[1], test.name) }))];
+  return { own: rows, further: [...tests.values()].map((test): DeltaRow => ({ ...test, a: metric(reports[0], test.name), b: metric(reports[1], test.name) })) };
 }
 
 const headNumber = (name: string, title?: string): Child => h("th", { scope: "col", class: "number", title }, name);
 const cell = (value: Child, kind?: string | null): HTMLElement => h("td", { class: kind ? `number ${kind}` : "number" }, value);
 
-function deltas(comparison: Json): HTMLElement {
-  const rows = deltaRows(comparison);
+function deltas(comparison: Json, params: Params): HTMLElement {
+  const { own, further } = deltaRows(comparison);
+  const ranks = cutOffs(further.map((row) => row.name), [object(comparison["pipeline_a_report"]), object(comparison["pipeline_b_report"])], params);
+  const rows = [...own, ...further.filter((row) => ranks.shows(row.name))];
   const change = (name: string, value: number | null): string => (name.endsWith("_ms") ? signedMs(value) : signed(value, isShare(name) ? 3 : 2));
   const drawn = rows.flatMap((row) => (isShare(row.name) && row.delta !== null ? [{ name: row.name, value: row.delta, low: row.low, high: row.high }] : []));
   return h("section", { "aria-labelledby": "deltas-title" },
-    h("h2", { id: "deltas-title" }, "Differences"),
+    h("div", { class: "section-head" }, h("h2", { id: "deltas-title" }, "Differences"), ranks.choice),
     h("div", { class: "pair table-first" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Differences, table" }, h("table", { class: "figures-table" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), headNumber("A"), headNumber("B"), headNumber("B − A"), headNumber("95 % interval"), headNumber("p"), headNumber("p (Holm)", "corrected over all metrics"), headNumber("n"))),

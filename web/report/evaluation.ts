@@ -3,18 +3,19 @@
 import { h, type Child } from "../ask/dom.ts";
 import { plural } from "../ask/words.ts";
 import { bars, histogram, ranges, shares } from "./figures.ts";
+import { cutOffs } from "./cutoffs.ts";
 import { itemsOfMetric } from "./items.ts";
-import type { Behind } from "./route.ts";
+import type { Behind, Params } from "./route.ts";
 import { categories, countOf, flag, number, object, objects, pipelineName, queryTypes, readMetrics, retrievalK, severityOf, text, texts, type Item, type Json, type Metric } from "./shapes.ts";
 import { breakable, category, data, decimal, interval, isShare, metricValue, ms, none, share, visible, whole } from "./words.ts";
 
-export function evaluationView(report: Json, items: readonly Item[], link: Behind): Child[] {
+export function evaluationView(report: Json, items: readonly Item[], link: Behind, params: Params): Child[] {
   return [
     title(report),
     totals(report, link),
     h("div", { class: "pair" }, health(report), confidence(report)),
     insights(report),
-    metricsSection(report, items, link),
+    metricsSection(report, items, link, params),
     h("div", { class: "pair" }, categoriesSection(report, link), typesSection(report, link)),
     latencySection(report, items, link),
     failures(report, items, link),
@@ -115,14 +116,21 @@ function metricsOf(report: Json): Metric[] {
   ];
 }
 
-function metricsSection(report: Json, items: readonly Item[], link: Behind): HTMLElement {
-  const metrics = metricsOf(report);
+function metricsSection(report: Json, items: readonly Item[], link: Behind, params: Params): HTMLElement {
+  const known = metricsOf(report);
+  const ranks = cutOffs(known.map((metric) => metric.name), [report], params);
+  const metrics = known.filter((metric) => ranks.shows(metric.name));
   const digits = (name: string): number => (isShare(name) ? 3 : 1);
   const states = metrics.some((metric) => metric.unscorable !== null || metric.judgeError !== null || metric.failed !== null);
   const drawn = metrics.flatMap((metric) => (isShare(metric.name) && metric.value !== null && metric.value <= 1 ? [{ ...metric, value: metric.value }] : []));
-  const counted = (value: number | null, filters: Record<string, string> | null): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value)) : whole(value));
+  const counted = (value: number | null, filters: Params | null): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value)) : whole(value));
+  const linked = (name: string, label: string, what: string): Child => {
+    const filters = itemsOfMetric(name, items);
+    return filters ? link(filters, label, what) : label;
+  };
+  const stateOf = (name: string, state: string, otherwise: Params | null): Params | null => (items.some((item) => name in item.states) ? { state: `${name}|${state}` } : otherwise);
   return h("section", { "aria-labelledby": "metrics-title" },
-    h("h2", { id: "metrics-title" }, "Metrics"),
+    h("div", { class: "section-head" }, h("h2", { id: "metrics-title" }, "Metrics"), ranks.choice),
     h("div", { class: "pair table-first" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics, table" }, h("table", { class: "figures-table" },
         h("thead", null, h("tr", null,
@@ -130,10 +138,10 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind): HTM
           states && [number_("Unscorable"), number_("Judge error"), number_("Failed")])),
         h("tbody", null, metrics.map((metric) => h("tr", null,
           h("th", { scope: "row" }, data(metric.name)),
-          cell(metricValue(metric.name, metric.value)),
+          cell(metric.value === null ? none : linked(metric.name, metricValue(metric.name, metric.value), `${visible(metric.name)}: ${metricValue(metric.name, metric.value)}, the items behind it`)),
           cell(interval(metric.low, metric.high, digits(metric.name))),
           cell(counted(metric.n, itemsOfMetric(metric.name, items))),
-          states && [cell(counted(metric.unscorable, unscorable(metric.name))), cell(counted(metric.judgeError, { judged: "error" })), cell(counted(metric.failed, { status: "!completed" }))]))))),
+          states && [cell(counted(metric.unscorable, stateOf(metric.name, "unscorable", unscorable(metric.name)))), cell(counted(metric.judgeError, stateOf(metric.name, "judge_error", { judged: "error" }))), cell(counted(metric.failed, stateOf(metric.name, "failed", { status: "!completed" })))]))))),
       drawn.length > 0 && ranges("Metrics from 0 to 1 with their 95 % intervals",
         `Dots with intervals: ${drawn.map((metric) => `${visible(metric.name)} ${decimal(metric.value)}`).join(", ")}. The table beside has all figures.`, drawn)));
 }

@@ -19,9 +19,20 @@ export interface Side {
   /** Which pipeline; empty where there is one alone. */
   name: string;
   record: Json | null;
+  /** Passages beyond those of the record, where the page has an index. */
+  chunks?: ReadonlyMap<string, Chunk | null>;
+  /** The trace's own bytes, where they are not the record's. */
+  traceJson?: string;
+  /** What the record lacks, and why. */
+  note?: string;
 }
 
-export function itemView(sides: readonly Side[], popover: Popover): Child {
+export interface ItemActions {
+  /** Opens a trace in the inspector; null: this page has none. */
+  inspect: ((json: string) => void) | null;
+}
+
+export function itemView(sides: readonly Side[], popover: Popover, actions: ItemActions): Child {
   const first = sides.find((side) => side.record)?.record;
   if (!first) return h("p", { class: "quiet" }, "The report holds no result for this item.");
   const expected = text(first["expected_answer"]) || text(first["reference_answer"]);
@@ -29,13 +40,14 @@ export function itemView(sides: readonly Side[], popover: Popover): Child {
     h("p", { class: "item-question" }, data(text(first["query"]) || text(first["question"]))),
     h("dl", { class: "facts" }, fact("Id", data(text(first["query_id"]) || text(first["id"]))), text(first["query_type"]) && fact("Type", data(text(first["query_type"])))),
     expected && h("section", null, h("h3", null, "Expected answer"), block(expected, texts(first["expected_chunk_ids"]))),
-    h("div", { class: sides.length > 1 ? "sides" : null }, sides.map((side) => oneSide(side, popover, sides.length > 1))),
+    h("div", { class: sides.length > 1 ? "sides" : null }, sides.map((side) => oneSide(side, popover, actions, sides.length > 1))),
   ];
 }
 
 const fact = (name: Child, value: Child): Child => [h("dt", null, name), h("dd", null, value)];
 
-function oneSide({ name, record }: Side, popover: Popover, titled: boolean): HTMLElement {
+function oneSide(side: Side, popover: Popover, actions: ItemActions, titled: boolean): HTMLElement {
+  const { name, record } = side;
   const title = titled && h("h3", { class: "side-title" }, data(name));
   if (!record) return h("article", null, title, h("p", { class: "quiet" }, "No result."));
   const diagnosis = object(record["diagnosis"]);
@@ -47,6 +59,7 @@ function oneSide({ name, record }: Side, popover: Popover, titled: boolean): HTM
   const secondary = texts(diagnosis["secondary"]);
   return h("article", null,
     title,
+    side.note && h("p", { class: "notice warn" }, side.note),
     h("section", { class: "diagnosis" },
       h("p", { class: "diagnosis-head" }, category(text(diagnosis["category"]), text(diagnosis["severity"]) || undefined), secondary.length > 0 && h("span", { class: "quiet" }, ` and ${secondary.map(visible).join(", ")}`),
         number(diagnosis["confidence"]) !== null && h("span", { class: "quiet numbers" }, ` confidence ${decimal(number(diagnosis["confidence"]), 2)}`)),
@@ -62,7 +75,7 @@ function oneSide({ name, record }: Side, popover: Popover, titled: boolean): HTM
     h("section", null, h("h3", null, "Answer"), answer ? block(answer, passages.map((passage) => text(passage["id"]))) : h("p", { class: "quiet" }, none)),
     verdicts(record),
     passageList(record, passages),
-    traceSection(record, passages, popover, titled ? name : ""));
+    traceSection(record, passages, popover, side, actions, titled ? name : ""));
 }
 
 /** Text of a model as light Markdown. Its citations become marks; the ids that they name stand among the passages. */
@@ -119,28 +132,29 @@ function passageList(record: Json, passages: readonly Json[]): Child {
     missing.length > 0 && h("p", null, h("span", { class: "label" }, "Expected, not retrieved "), missing.map((id, i) => [i > 0 && ", ", data(id)])));
 }
 
-function traceSection(record: Json, passages: readonly Json[], popover: Popover, name: string): Child {
+function traceSection(record: Json, passages: readonly Json[], popover: Popover, side: Side, { inspect }: ItemActions, name: string): Child {
   const given = record["trace"];
   if (!isObject(given)) return null;
   if (!showsAsTrace(given)) return h("section", null, h("h3", null, "Trace"), h("p", { class: "quiet" }, "This result's trace is not of a form that this page can show."));
   const trace = given as unknown as Trace;
-  const chunks = new Map<string, Chunk | null>();
+  const chunks = new Map<string, Chunk | null>(side.chunks);
   const add = (id: string, passage: Json): void => {
     const title = text(passage["title"]) || id;
     chunks.set(id, { id, title, document_id: "", heading_path: text(passage["heading_path"]), url: text(passage["url"]), text: text(passage["text"]), licence: "", links: [] });
   };
-  for (const passage of passages) add(text(passage["id"]), { ...object(passage["metadata"]), text: passage["text"] });
+  for (const passage of passages) if (!chunks.get(text(passage["id"]))) add(text(passage["id"]), { ...object(passage["metadata"]), text: passage["text"] });
   for (const step of trace.steps) if (step.node === "retrieve") for (const passage of list(step.data.passages)) add(text(object(passage)["id"]), object(passage));
-  const root = h("section", { class: "trace", "aria-label": name ? `Trace, ${visible(name)}` : "Trace" });
+  const root = h("section", { class: inspect ? "trace with-inspector" : "trace", "aria-label": name ? `Trace, ${visible(name)}` : "Trace" });
   // A run over an index that is not here: what needs the engine (replay, asking again) is the trace inspector's.
   const run: Run = { question: trace.question, state: "finished", by: null, otherIndex: true, trace, json: "", problem: null, forked: null, chunks };
-  const panel = new TracePanel(root, popover, { replay() {}, copyLink() {}, forkFrom() {}, inspect() {}, download: () => download(trace) });
+  const json = side.traceJson || `${JSON.stringify(trace, null, 2)}\n`;
+  const panel = new TracePanel(root, popover, { replay() {}, copyLink() {}, forkFrom() {}, inspect: () => inspect?.(json), download: () => download(trace.id, json) });
   panel.show(run, null);
   return root;
 }
 
-function download(trace: Trace): void {
-  const url = URL.createObjectURL(new Blob([`${JSON.stringify(trace, null, 2)}\n`], { type: "application/json" }));
-  h("a", { href: url, download: `trace-${trace.id.replace(/[^\w-]+/g, "_").slice(0, 60)}.json` }).click();
+function download(id: string, json: string): void {
+  const url = URL.createObjectURL(new Blob([json], { type: "application/json" }));
+  h("a", { href: url, download: `trace-${id.replace(/[^\w-]+/g, "_").slice(0, 60)}.json` }).click();
   URL.revokeObjectURL(url);
 }

@@ -36,6 +36,8 @@ const filters: Filter<Item>[] = [
   { key: "judged", name: "Judged", test: (item, value) => item.status === "completed" && judged(item) === value, said: (value) => (value === "error" ? "judge error" : value === "yes" ? "judged" : "not judged") },
   { key: "declined", name: "Refused", test: (item) => item.refused === true, said: () => "refused" },
   { key: "has", name: "Has a value", test: (item, value) => value in item.metrics, said: (value) => `has ${value}` },
+  { key: "state", name: "State", test: (item, value) => { const [metric, state] = value.split("|"); return item.states[metric ?? ""] === state; }, said: (value) => { const [metric, state] = value.split("|"); return `${(state ?? "").replace("_", " ")} under ${metric ?? ""}`; } },
+  { key: "decided", name: "Decisions", test: (item, value) => behindDecision(item, value), said: (value) => `behind ${value}` },
   { key: "timed", name: "Latency", test: (item) => item.status === "completed" && item.retrievalMs !== null, said: () => "with a measured retrieval" },
   { key: "slower", name: "Slower", test: (item, value) => (item.retrievalMs ?? -1) >= Number(value), said: (value) => `retrieval of ${value} ms or more` },
   { key: "outcomes", name: "Refusal", test: (item, value) => value.split("|").includes(item.refusalOutcome), said: (value) => `refusal ${value.split("|").join(" or ")}` },
@@ -45,14 +47,24 @@ export function itemsSection(items: readonly Item[], k: number, open: (item: Ite
   return new ListSection<Item>({ title: "Items", unit: ["item", "items"], rows: items, columns: columns(k, items), filters, text: (item) => `${item.id}\n${item.query}`, open });
 }
 
+/** Whether one of an item's decisions counts in a figure: for precision a positive verdict, for recall a positive truth. */
+function behindDecision(item: Item, metric: string): boolean {
+  const [, name, figure] = /^(grader_set|grader_chunk)_(\w+)$/.exec(metric) ?? [];
+  if (!name) return (item.decisions["rewrites"]?.[0] ?? 0) > 0;
+  const [truePositive = 0, falsePositive = 0, falseNegative = 0] = item.decisions[name] ?? [];
+  return truePositive + (figure === "recall" ? 0 : falsePositive) + (figure === "precision" ? 0 : falseNegative) > 0;
+}
+
 /** The items that a metric of the evaluation was worked out from; null where the results do not tell. */
 export function itemsOfMetric(name: string, items: readonly Item[]): Params | null {
+  if (items.some((item) => name in item.metrics)) return { has: name };
   const own = name.replace("@", "_at_");
   const known: Record<string, Params> = {
     correctness: { correct: "!none" }, groundedness: { grounded: "!none" }, correct_refusal_rate: { outcomes: "correct|missed" },
     latency_p50_ms: { timed: "1" }, latency_p95_ms: { timed: "1" }, mrr: { has: "reciprocal_rank" },
   };
   if (known[name]) return known[name];
-  for (const candidate of [own, name]) if (items.some((item) => candidate in item.metrics)) return { has: candidate };
+  if (/^grader_(set|chunk)_|^rewrite/.test(name) && items.some((item) => Object.keys(item.decisions).length > 0)) return { decided: name };
+  for (const candidate of [own, name.replace(/_(p95|mean)\b/, "_mean"), name.replace(/_p\d+_ms$/, "_mean_ms")]) if (items.some((item) => candidate in item.metrics)) return { has: candidate };
   return null;
 }

@@ -11,15 +11,16 @@
 //   points [ {pipeline int, quality num?, latency_ms num?, cost_usd num?, latency_front bool, cost_front bool} ]
 //   quality_metric str    what `quality` is, e.g. "recall@5"
 //
-// Without `ranking` and `points` the page works them out: wins less losses among the pairs' overall winners; recall, mean
-// retrieval time and `cost_mean_usd` of the reports. On the front is what no other pipeline equals or beats on both measures
-// while being better on one.
+// The engine works all of it out (wasm/report, write_matrix): pipelines rank by the overall winners of their pairs; on a front is what no
+// other equals or beats on both measures while being better on one.
 
 import { h, type Child } from "../ask/dom.ts";
+import { cutOffs } from "./cutoffs.ts";
 import { pareto } from "./figures.ts";
-import { address } from "./route.ts";
-import { countOf, number, object, objects, pipelineName, readTests, retrievalK, text, type Json } from "./shapes.ts";
-import { data, decimal, metricValue, ms, none, pValue, share, signed, visible, whole } from "./words.ts";
+import { itemsOfMetric } from "./items.ts";
+import { address, behind, type Behind, type Params } from "./route.ts";
+import { countOf, number, object, objects, pipelineName, readTests, retrievalK, text, type Item, type Json } from "./shapes.ts";
+import { breakable, data, decimal, metricValue, ms, none, pValue, share, signed, visible, whole } from "./words.ts";
 
 export interface Pair {
   a: number;
@@ -81,56 +82,21 @@ export function readMatrix(head: Json): Matrix {
   });
   return {
     names, reports, pairs,
-    ranking: ranking.length > 0 ? ranking : rank(names.length, pairs),
-    points: points.length > 0 ? points : place(reports),
+    ranking,
+    points,
     qualityMetric: text(head["quality_metric"]) || `recall@${retrievalK(reports[0] ?? {})}`,
   };
 }
 
-/** Wins less losses among the pairs. */
-export function rank(pipelines: number, pairs: readonly Pair[]): Standing[] {
-  const all = Array.from({ length: pipelines }, (_, pipeline): Standing => ({ pipeline, rank: 0, wins: 0, losses: 0, ties: 0 }));
-  for (const { a, b, comparison } of pairs) {
-    const side = text(object(comparison["winner_side"])["overall"]);
-    const [first, second] = [all[a]!, all[b]!];
-    if (side === "A") { ++first.wins; ++second.losses; }
-    else if (side === "B") { ++second.wins; ++first.losses; }
-    else { ++first.ties; ++second.ties; }
-  }
-  const points = (each: Standing): number => each.wins - each.losses;
-  all.sort((x, y) => points(y) - points(x) || x.pipeline - y.pipeline);
-  all.forEach((each, i) => { each.rank = i > 0 && points(all[i - 1]!) === points(each) ? all[i - 1]!.rank : i + 1; });
-  return all;
-}
-
-export function place(reports: readonly Json[]): Place[] {
-  const places = reports.map((report, pipeline) => {
-    const retrieval = object(report["retrieval"]);
-    const latency = object(report["latency"]);
-    return {
-      pipeline,
-      quality: number(retrieval["scored_queries"]) === 0 ? null : number(retrieval["mean_recall_at_k"]),
-      latencyMs: number(latency["count"]) ? number(latency["mean_ms"]) : null,
-      costUsd: number(object(object(report["metrics"])["cost_mean_usd"])["value"]),
-      latencyFront: false, costFront: false,
-    };
-  });
-  const front = (cost: "latencyMs" | "costUsd"): Set<number> => {
-    const known = places.filter((each) => each.quality !== null && each[cost] !== null);
-    const beats = (x: Place, y: Place): boolean => x.quality! >= y.quality! && x[cost]! <= y[cost]! && (x.quality! > y.quality! || x[cost]! < y[cost]!);
-    return new Set(known.filter((each) => !known.some((other) => beats(other, each))).map((each) => each.pipeline));
-  };
-  const [byLatency, byCost] = [front("latencyMs"), front("costUsd")];
-  return places.map((each) => ({ ...each, latencyFront: byLatency.has(each.pipeline), costFront: byCost.has(each.pipeline) }));
-}
-
-export function matrixView(head: Json, matrix: Matrix): Child[] {
+/** @param itemsOf the items of a report, by its place */
+export function matrixView(head: Json, matrix: Matrix, itemsOf: (report: number) => readonly Item[], params: Params): Child[] {
+  const behindOf = (report: number): Behind => behind({ report: String(report), k: params["k"] ?? "" }, itemsOf(report).length > 0);
   return [
     h("h1", null, `${matrix.names.length} pipelines`),
     h("p", { class: "about-report quiet" }, "Matrix over ", data(text(head["dataset_name"]) || "a set without a name"), text(head["dataset_version"]) && [" ", data(text(head["dataset_version"]))]),
-    ranking(matrix),
+    ranking(matrix, behindOf),
     fronts(matrix),
-    metrics(matrix),
+    metrics(matrix, itemsOf, behindOf, params),
     allPairs(matrix),
   ];
 }
@@ -139,7 +105,7 @@ const headNumber = (name: Child): Child => h("th", { scope: "col", class: "numbe
 const cell = (value: Child, kind = ""): HTMLElement => h("td", { class: `number ${kind}` }, value);
 const link = (matrix: Matrix, pipeline: number): Child => h("a", { href: address({ report: String(pipeline) }) }, data(matrix.names[pipeline] ?? ""));
 
-function ranking(matrix: Matrix): HTMLElement {
+function ranking(matrix: Matrix, behindOf: (report: number) => Behind): HTMLElement {
   return h("section", { "aria-labelledby": "ranking-title" },
     h("h2", { id: "ranking-title" }, "Ranking"),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Ranking, table" }, h("table", { class: "figures-table" },
@@ -147,10 +113,11 @@ function ranking(matrix: Matrix): HTMLElement {
       h("tbody", null, matrix.ranking.map((each) => {
         const at = matrix.points.find((point) => point.pipeline === each.pipeline);
         const report = matrix.reports[each.pipeline] ?? {};
+        const behind = behindOf(each.pipeline);
         return h("tr", null,
           cell(String(each.rank)), h("th", { scope: "row" }, link(matrix, each.pipeline)), cell(String(each.wins)), cell(String(each.ties)), cell(String(each.losses)),
-          cell(decimal(at?.quality ?? null)), cell(ms(at?.latencyMs ?? null)), cell(at?.costUsd == null ? none : metricValue("cost_mean_usd", at.costUsd)),
-          cell(decimal(number(object(report["health_profile"])["score"]), 1)), cell(share(countOf(report["diagnosis_counts"], "PASS"), number(report["total_queries"]) ?? 0)));
+          cell(decimal(at?.quality ?? null)), cell(at?.latencyMs == null ? none : behind({ timed: "1" }, ms(at.latencyMs))), cell(at?.costUsd == null ? none : metricValue("cost_mean_usd", at.costUsd)),
+          cell(decimal(number(object(report["health_profile"])["score"]), 1)), cell(behind({ category: "PASS" }, share(countOf(report["diagnosis_counts"], "PASS"), number(report["total_queries"]) ?? 0))));
       })),
       h("caption", { class: "note" }, h("span", null, "Each pipeline against every other: the overall winner of each pair counts.")))));
 }
@@ -162,6 +129,7 @@ function fronts(matrix: Matrix): HTMLElement {
   });
   const plot = (caption: string, points: ReturnType<typeof of>, name: string, format: (value: number) => string): Child => {
     if (points.length === 0) return h("p", { class: "quiet" }, `${caption}: not measured.`);
+    if (points.every((point) => point.x === 0)) return h("p", { class: "quiet" }, `${caption}: none of them cost anything.`);
     const best = points.filter((point) => point.front);
     return pareto(caption, `A plot of ${points.map((point) => `${visible(point.name)}: ${decimal(point.y)} at ${format(point.x)}`).join("; ")}. On the front: ${best.map((point) => visible(point.name)).join(", ")}.`, points, name, format, visible(matrix.qualityMetric));
   };
@@ -171,27 +139,33 @@ function fronts(matrix: Matrix): HTMLElement {
     h("h2", { id: "pareto-title" }, "What quality costs"),
     h("div", { class: "pair" },
       h("div", null, plot("Quality and mean retrieval time", of("latencyMs", "latencyFront"), "mean retrieval", (value) => ms(value)), h("p", { class: "note" }, "No other is both better and faster than: ", onFront("latencyFront"), ".")),
-      h("div", null, plot("Quality and cost per item", costs, "USD per item", (value) => decimal(value, 4)), costs.length > 0 && h("p", { class: "note" }, "No other is both better and cheaper than: ", onFront("costFront"), "."))));
+      h("div", null, plot("Quality and cost per item", costs, "USD per item", (value) => decimal(value, 4)), costs.some((point) => point.x !== 0) && h("p", { class: "note" }, "No other is both better and cheaper than: ", onFront("costFront"), "."))));
 }
 
-function metrics(matrix: Matrix): HTMLElement {
-  const names = [...new Set(matrix.reports.flatMap((report) => Object.keys(object(report["metrics"]))))];
+function metrics(matrix: Matrix, itemsOf: (report: number) => readonly Item[], behindOf: (report: number) => Behind, params: Params): HTMLElement {
+  const known = [...new Set(matrix.reports.flatMap((report) => Object.keys(object(report["metrics"]))))];
+  const ranks = cutOffs(known, matrix.reports, params);
+  const measured = (name: string): boolean => matrix.reports.some((report) => number(object(object(report["metrics"])[name])["value"]) !== null);
+  const names = known.filter((name) => ranks.shows(name) && measured(name));
+  const unmeasured = known.filter((name) => ranks.shows(name) && !measured(name));
   if (names.length === 0) return h("div", { hidden: true });
   const lowerIsBetter = (name: string): boolean => /_ms$|cost|tokens|false_refusal|loop|^steps|^rewrites$/.test(name);
   return h("section", { "aria-labelledby": "matrix-metrics-title" },
-    h("h2", { id: "matrix-metrics-title" }, "Metrics"),
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics of all pipelines" }, h("table", { class: "figures-table" },
+    h("div", { class: "section-head" }, h("h2", { id: "matrix-metrics-title" }, "Metrics"), ranks.choice),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics of all pipelines" }, h("table", { class: "figures-table side-by-side" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), matrix.names.map((_, i) => h("th", { scope: "col", class: "number" }, link(matrix, i))))),
       h("tbody", null, names.map((name) => {
         const values = matrix.reports.map((report) => object(object(report["metrics"])[name]));
-        const known = values.flatMap((each) => number(each["value"]) ?? []);
-        const best = lowerIsBetter(name) ? Math.min(...known) : Math.max(...known);
-        return h("tr", null, h("th", { scope: "row" }, data(name)), values.map((each) => {
+        const found = values.flatMap((each) => number(each["value"]) ?? []);
+        const best = lowerIsBetter(name) ? Math.min(...found) : Math.max(...found);
+        return h("tr", null, h("th", { scope: "row" }, h("bdi", null, breakable(name))), values.map((each, i) => {
           const value = number(each["value"]);
-          return cell([metricValue(name, value), value !== null && h("span", { class: "quiet of" }, ` of ${whole(number(each["n"]))}`)], value !== null && value === best && known.length > 1 ? "sure" : "");
+          const filters = value === null ? null : itemsOfMetric(name, itemsOf(i));
+          const shown = metricValue(name, value);
+          return cell([filters ? behindOf(i)(filters, shown, `${visible(name)} of ${visible(matrix.names[i] ?? "")}: ${shown}, the items behind it`) : shown, value !== null && h("span", { class: "quiet of" }, ` of ${whole(number(each["n"]))}`)], value !== null && value === best && found.length > 1 ? "sure" : "");
         }));
       })),
-      h("caption", { class: "note" }, h("span", null, "The best of each row is bold; small figures say over how many items.")))));
+      h("caption", { class: "note" }, h("span", null, "The best of each row is bold; small figures say over how many items.", unmeasured.length > 0 && [" Not measured: ", data(unmeasured.join(", ")), "."])))));
 }
 
 function allPairs(matrix: Matrix): HTMLElement {

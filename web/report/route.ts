@@ -8,7 +8,7 @@ import type { Sorting } from "./grid.ts";
 export type Params = Readonly<Record<string, string>>;
 
 /** What names a view; everything else belongs to the list in it. */
-export const viewKeys = ["report", "pair"] as const;
+export const viewKeys = ["report", "pair", "k"] as const;
 
 export const currentParams = (): Params => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 

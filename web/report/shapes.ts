@@ -44,7 +44,11 @@ export interface Item {
   agentDiagnosis: string;
   retrievalMs: number | null;
   /** The numbers among its metrics, by their names in the file. */
-  metrics: Readonly<Record<string, number>>;
+  metrics: Record<string, number>;
+  /** Why the item has no value under a metric of its report: `metric` to `unscorable`, `judge_error` or `failed`. */
+  states: Record<string, string>;
+  /** [true positive, false positive, false negative, true negative] of the grader's verdicts, and rewrites made. */
+  decisions: Record<string, readonly number[]>;
   start: number;
   end: number;
 }
@@ -69,7 +73,7 @@ export function readItem(value: unknown, n: number, start: number, end: number):
   const status = share(text(value["status"]) || "completed");
   const judgeError = text(value["judge_error"]) !== "";
   return {
-    n, id, start, end, status, metrics, judgeError,
+    n, id, start, end, status, metrics, judgeError, states: Object.create(null) as Record<string, string>, decisions: Object.create(null) as Record<string, readonly number[]>,
     query: text(value["query"]) || text(value["question"]),
     type: share(text(value["query_type"])),
     category: share(text(diagnosis["category"])),
@@ -81,6 +85,23 @@ export function readItem(value: unknown, n: number, start: number, end: number):
     agentDiagnosis: share(text(value["agent_diagnosis"])),
     retrievalMs: number(object(value["latency"])["retrieval_ms"]),
   };
+}
+
+/** Gives each item what its report says of it under each metric: `item_values` and `item_decisions`, columns in the items' order. */
+export function takeValues(items: readonly Item[], report: Json): void {
+  for (const [name, column] of entries(report["item_values"])) {
+    list(column).forEach((value, i) => {
+      const item = items[i];
+      if (item && number(value) !== null) item.metrics[name] = value as number;
+      else if (item && typeof value === "string") item.states[name] = value;
+    });
+  }
+  for (const [name, column] of entries(report["item_decisions"])) {
+    list(column).forEach((value, i) => {
+      const item = items[i];
+      if (item) item.decisions[name] = list(Array.isArray(value) ? value : [value]).map((each) => number(each) ?? 0);
+    });
+  }
 }
 
 export const recallOf = (item: Item, k: number): number | null => item.metrics[`recall_at_${k}`] ?? item.metrics["recall_at_k"] ?? item.metrics["recall_at_K"] ?? null;

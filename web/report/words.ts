@@ -29,7 +29,7 @@ export const signedMs = (value: number | null): string => (value === null ? none
 export function metricValue(name: string, value: number | null): string {
   if (value === null) return none;
   if (name.endsWith("_ms")) return ms(value);
-  if (name.includes("cost")) return `${decimal(value, 4)} USD`;
+  if (name.includes("cost")) return value === 0 ? "0 USD" : `${decimal(value, 4)} USD`;
   if (isShare(name)) return decimal(value);
   return name.startsWith("tokens") ? whole(Math.round(value)) : decimal(value, 2);
 }

@@ -315,9 +315,16 @@ picker.addEventListener("change", () => {
   if (file) void openFile(file);
   picker.value = "";
 });
-document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
+document.addEventListener("dragleave", (event) => {
+  if (event.relatedTarget === null) document.body.classList.remove("dropping");
+});
 document.addEventListener("drop", (event) => {
   event.preventDefault();
+  document.body.classList.remove("dropping");
   const file = event.dataTransfer?.files[0];
   if (file) void openFile(file);
 });
@@ -347,7 +354,8 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
-const given = await fetchSet(document.baseURI);
+// Among the files of an exported site there is no command line to ask.
+const given = document.querySelector('meta[name="site-host"][content="files"]') ? null : await fetchSet(document.baseURI);
 if (given === null) {
   element("start").hidden = false;
 } else {

@@ -14,7 +14,7 @@ import { EngineError } from "../engine/engine.ts";
 import type { Trace } from "../engine/trace.ts";
 import { ProxyProvider } from "../providers/proxy.ts";
 import type { Task } from "../providers/provider.ts";
-import { noService, readService, type Service } from "../providers/service.ts";
+import { noService, readService, serviceAddress, type Service } from "../providers/service.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
@@ -393,7 +393,7 @@ async function openFork(step: number): Promise<void> {
       return;
     }
     await engineWorker();
-    if (site) service = await readService(api, service);
+    if (site) service = await readService(serviceAddress(site, api), service);
     footer();
   } catch (error) {
     problem(words(error));

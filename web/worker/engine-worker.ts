@@ -7,7 +7,7 @@ import { drive } from "../engine/run.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { streamIndex } from "./index-stream.ts";
-import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, ReplyOf, Request } from "./messages.ts";
+import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, RecordedResult, ReplyOf, Request } from "./messages.ts";
 import { Models } from "./models.ts";
 import type { WorkerFiles } from "./site.ts";
 import { aborted } from "./waiting.ts";
@@ -42,6 +42,7 @@ const handlers: Handlers = {
     }),
   ask: ({ question, config, turn }) => run(turn, (engine) => engine.start(question, options(config))),
   fork: ({ trace, step, config, turn }) => run(turn, (engine) => engine.fork(trace, step, options(config))),
+  again: ({ question, config, results }) => again(question, config, results),
   replay: async ({ trace }) => {
     const { engine, whole } = ready();
     await whole;
@@ -179,6 +180,26 @@ async function run(turn: number, start: (engine: Engine) => Started): Promise<Fi
       running = undefined;
       tasks.clear();
     }
+  }
+}
+
+/** No model is asked: a request that was not made then ends the run with an error that says so. */
+async function again(question: string, config: RunConfig, results: readonly RecordedResult[]): Promise<Finished> {
+  const { engine, whole } = ready();
+  await whole;
+  const kept = new Map<string, EffectResult[]>();
+  for (const { digest, result } of results) kept.set(digest, [...(kept.get(digest) ?? []), result]);
+  const host = {
+    perform: async (effect: Effect): Promise<EffectResult> =>
+      kept.get(effect.kind === "time" ? "" : (effect.digest ?? ""))?.shift() ?? { error: { code: "not_found", message: `the recorded run asked for no such ${effect.kind}` } },
+  };
+  const begun = engine.start(question, { config, embedder_missing: "", reranker_missing: "" });
+  try {
+    await drive(engine, begun.run, begun, host, () => undefined);
+    const json = engine.traceJson(begun.run);
+    return { trace: JSON.parse(json) as Trace, json, served: results.length };
+  } finally {
+    engine.release(begun.run);
   }
 }
 

@@ -17,12 +17,20 @@ export interface Calls {
   ask: { request: { question: string; config: RunConfig; turn: number }; reply: Finished };
   /** The question of a finished trace, another way from one step on. */
   fork: { request: { trace: string; step: number; config: RunConfig; turn: number }; reply: Finished };
+  /** The same run again from what models and clock answered then; each effect's result stands beside its request's digest. */
+  again: { request: { question: string; config: RunConfig; results: readonly RecordedResult[] }; reply: Finished };
   replay: { request: { trace: string }; reply: { identical: boolean; difference: string; step: number; ms: number } };
   cancel: { request: null; reply: null };
   /** What came of a `complete` event. One that nobody waits for any more is dropped. */
   completed: { request: { ticket: number; result: EffectResult }; reply: null };
   /** `storage`: the models can be kept in this browser. */
   models: { request: { action: "load"; storage: boolean } | { action: "cancel" }; reply: null };
+}
+
+/** `digest` empty: the time, which is served in order. */
+export interface RecordedResult {
+  digest: string;
+  result: EffectResult;
 }
 
 export interface Finished {

@@ -9,7 +9,7 @@
 #include "cli/dataset.hpp"
 #include "cli/whole_file.hpp"
 #include "cli/index_store.hpp"
-#include "wasm/golden/table.hpp"
+#include "wasm/golden/conversion.hpp"
 #include "wasm/golden/trec.hpp"
 
 namespace polygraph::cli {
@@ -62,49 +62,24 @@ ExitCode run(Context& context, const Options& options) {
   if (!options.name.empty()) set->name = options.name;
   if (!options.version.empty()) set->version = options.version;
 
-  std::vector<golden::Problem> left_out;
+  if (to == "ragdiag" && set->name.empty() && options.dataset != "-") set->name = fs::path(options.dataset).stem().string();
+  auto converted = golden::convert(std::move(*set), to);
+  if (!converted) return report(converted.error(), file);
+  if (converted->ragdiag_refuses > 0) {
+    say(fmt::format("note: RAGDiag would refuse {} of {} samples; --to ragdiag leaves them out and names them", converted->ragdiag_refuses, converted->items));
+  }
   std::vector<File> files;
-  std::size_t written = set->items.size();
-  if (to == "items") {
-    files.push_back({options.out, golden::write_items(*set)});
-  } else if (to == "samples") {
-    files.push_back({options.out, golden::write_samples(*set)});
-    const auto refused = golden::for_ragdiag(*set).left_out;
-    if (!refused.empty()) say(fmt::format("note: RAGDiag would refuse {} of {} samples; --to ragdiag leaves them out and names them", refused.size(), written));
-  } else if (to == "ragdiag") {
-    auto fitting = golden::for_ragdiag(*set);
-    for (const auto& each : fitting.left_out) left_out.push_back({each.item, 0, "", each.reason});
-    written = fitting.set.items.size();
-    if (fitting.set.name.empty()) fitting.set.name = options.dataset == "-" ? "golden set" : fs::path(options.dataset).stem().string();
-    if (fitting.set.version.empty()) fitting.set.version = "1";
-    files.push_back({options.out, golden::write_samples(fitting.set)});
-  } else if (to == "csv" || to == "tsv") {
-    auto table = golden::write_table(*set, to == "csv" ? ',' : '\t');
-    left_out = std::move(table.left_out);
-    files.push_back({options.out, std::move(table.text)});
-  } else if (to == "trec") {
-    auto trec = golden::write_trec(*set);
-    left_out = std::move(trec.left_out);
-    written = 0;
-    for (const auto& item : set->items) written += !item.relevant_chunk_ids.empty();
-    files.push_back({fs::path(options.out) / "queries.tsv", std::move(trec.queries)});
-    files.push_back({fs::path(options.out) / "qrels.txt", std::move(trec.qrels)});
-  } else {
-    auto beir = golden::write_beir(*set);
-    files.push_back({fs::path(options.out) / "queries.jsonl", std::move(beir.queries)});
-    files.push_back({fs::path(options.out) / "qrels" / "test.tsv", std::move(beir.qrels)});
-    if (options.index.empty()) {
-      say("note: corpus.jsonl is not written; --index gives the chunks for it");
-    } else {
-      std::string index_file;
-      auto opened = open_index(context.settings, options.index, index_file);
-      if (!opened) return report(opened.error(), index_file);
-      files.push_back({fs::path(options.out) / "corpus.jsonl", corpus_of((*opened)->index)});
-    }
+  for (auto& each : converted->files) files.push_back({each.name.empty() ? fs::path(options.out) : fs::path(options.out) / each.name, std::move(each.text)});
+  if (to == "beir" && options.index.empty()) say("note: corpus.jsonl is not written; --index gives the chunks for it");
+  if (!options.index.empty()) {
+    std::string index_file;
+    auto opened = open_index(context.settings, options.index, index_file);
+    if (!opened) return report(opened.error(), index_file);
+    files.push_back({fs::path(options.out) / "corpus.jsonl", corpus_of((*opened)->index)});
   }
 
-  for (const auto& each : left_out) say("left out: " + problem_text(file, each));
-  if (written == 0) return report({ErrorCode::invalid_json, "holds no item that " + to + " can hold; nothing is written"}, file);
+  for (const auto& each : converted->left_out) say("left out: " + problem_text(file, each));
+  if (converted->written == 0) return report({ErrorCode::invalid_json, "holds no item that " + to + " can hold; nothing is written"}, file);
   for (const auto& each : files) {
     std::error_code error;
     if (to == "trec" || to == "beir") fs::create_directories(each.path.parent_path(), error);
@@ -113,13 +88,13 @@ ExitCode run(Context& context, const Options& options) {
   }
   if (options.json) {
     Json list = Json::array(), paths = Json::array();
-    for (const auto& each : left_out) {
+    for (const auto& each : converted->left_out) {
       list.push_back({{"item", each.item}, {"field", each.field.empty() ? Json(nullptr) : Json(each.field)}, {"message", each.message}});
     }
     for (const auto& each : files) paths.push_back(each.path.string());
-    print_json({{"form", to}, {"items", set->items.size()}, {"written", written}, {"files", std::move(paths)}, {"left_out", std::move(list)}});
+    print_json({{"form", to}, {"items", converted->items}, {"written", converted->written}, {"files", std::move(paths)}, {"left_out", std::move(list)}});
   } else {
-    say(fmt::format("{} of {} items written to {}", written, set->items.size(), options.out == "-" ? "stdout" : printable(options.out)));
+    say(fmt::format("{} of {} items written to {}", converted->written, converted->items, options.out == "-" ? "stdout" : printable(options.out)));
   }
   return ExitCode::done;
 }

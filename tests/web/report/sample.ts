@@ -257,5 +257,35 @@ export function matrix(reports: Report[]): Record<string, unknown> {
     const { pipeline_a_report: _a, pipeline_b_report: _b, ...rest } = comparison(a, b);
     return { a: i, b: i + 1 + j, ...rest };
   }));
-  return { kind: "matrix", schema: 1, dataset_name: "docker-docs", dataset_version: "2.1", names: reports.map((report) => report["pipeline_name"]), reports, pairs, quality_metric: "recall@5" };
+  return { kind: "matrix", schema: 1, dataset_name: "docker-docs", dataset_version: "2.1", names: reports.map((report) => report["pipeline_name"]), reports, pairs, ranking: ranking(reports.length, pairs), points: points(reports), quality_metric: "recall@5" };
+}
+
+/** Wins less losses of the pairs; equal ones share a rank. */
+function ranking(pipelines: number, pairs: readonly Record<string, unknown>[]): object[] {
+  const all = Array.from({ length: pipelines }, (_, pipeline) => ({ pipeline, rank: 0, wins: 0, losses: 0, ties: 0 }));
+  for (const pair of pairs) {
+    const [first, second] = [all[pair["a"] as number]!, all[pair["b"] as number]!];
+    const side = (pair["winner_side"] as { overall: string }).overall;
+    if (side === "A") { ++first.wins; ++second.losses; }
+    else if (side === "B") { ++second.wins; ++first.losses; }
+    else { ++first.ties; ++second.ties; }
+  }
+  const points = (each: (typeof all)[number]): number => each.wins - each.losses;
+  all.sort((x, y) => points(y) - points(x) || x.pipeline - y.pipeline);
+  all.forEach((each, i) => { each.rank = i > 0 && points(all[i - 1]!) === points(each) ? all[i - 1]!.rank : i + 1; });
+  return all;
+}
+
+/** Recall against time and money. */
+function points(reports: readonly Report[]): object[] {
+  const at = reports.map((report, pipeline) => ({
+    pipeline, quality: (report["retrieval"] as { mean_recall_at_k: number }).mean_recall_at_k, latency_ms: (report["latency"] as { mean_ms: number }).mean_ms,
+    cost_usd: (report["metrics"] as Record<string, { value: number | null }>)["cost_mean_usd"]!.value,
+  }));
+  const front = (price: "latency_ms" | "cost_usd") => {
+    const known = at.filter((each) => each[price] !== null);
+    return (one: (typeof at)[number]): boolean => known.includes(one) && !known.some((other) => other.quality >= one.quality && other[price]! <= one[price]! && (other.quality > one.quality || other[price]! < one[price]!));
+  };
+  const [fast, cheap] = [front("latency_ms"), front("cost_usd")];
+  return at.map((one) => ({ ...one, latency_front: fast(one), cost_front: cheap(one) }));
 }
