@@ -7,6 +7,7 @@
 #   web        type check and unit tests of the TypeScript
 #   mcp        the Model Context Protocol server and its official client, over the real index and models
 #   e2e        the page in Chromium, over the real server, index and models
+#   sites      <polygraph-ask> in sites of MkDocs, Docusaurus, VitePress and plain HTML, built by their pages in assets/sites
 #
 # and, run by name only since they take long:
 #
@@ -16,7 +17,7 @@
 #   llm        a run through a real small language model, which it downloads (150 MB)
 #   long       these four
 
-all_groups=(native sanitize reference wasm web mcp e2e)
+all_groups=(native sanitize reference wasm web mcp e2e sites)
 long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
 fuzz_folder=$root/build/fuzz
@@ -60,6 +61,8 @@ prepare_e2e() {
   configure default with-tests
   run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
 }
+# Their packages come from npm and PyPI; built sites are kept by digest.
+prepare_sites() { run_step "documentation sites" node "$root/tests/sites/build.mjs"; }
 prepare_tsan() {
   configure tsan with-tests
   run_step "tests under ThreadSanitizer: build" env -C "$root" cmake --build --preset tsan -j "$jobs"
@@ -130,6 +133,7 @@ group_kill() {
 }
 group_llm() { env -C "$root" node tests/llm/end_to_end.mjs "$program" "$cache/llm" "$index"; }
 group_e2e() { env -C "$root" node_modules/.bin/playwright test --config tests/browser/playwright.config.ts; }
+group_sites() { env -C "$root" node_modules/.bin/playwright test --config tests/sites/playwright.config.ts; }
 
 # Runs one group with its output in a log; prints the log when it fails, its summary lines otherwise.
 run_group() {
@@ -163,7 +167,7 @@ run_test_groups() {
   for group in "${groups[@]}"; do
     case $group in
       native | wasm | mcp) models+=("$group") ;;
-      e2e | tsan | fuzz | kill | llm) alone+=("$group") ;;
+      e2e | sites | tsan | fuzz | kill | llm) alone+=("$group") ;;
       *) rest+=("$group") ;;
     esac
   done

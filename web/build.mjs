@@ -4,6 +4,7 @@
 //   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
+//   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element, dist/polygraph-ask.tgz
 //   node web/build.mjs library                            the npm package: dist/library
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
@@ -19,6 +20,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
+import { elementPackage } from "./element/build.mjs";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
 import { library } from "./library/build.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
@@ -50,10 +52,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages", "trace", "library"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace", "library", "element"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | element [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
 }
-flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library" }[what] ?? "dist/site");
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library", element: "dist/element" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -117,6 +119,11 @@ if (what === "trace") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
   await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
   console.log(JSON.stringify({ file: path.relative(process.cwd(), flags.out), bytes: (await stat(flags.out)).size }));
+  process.exit(0);
+}
+if (what === "element") {
+  must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
+  console.log(JSON.stringify(await elementPackage({ root, debug: flags.debug, bundle, engine: flags.engine, out: flags.out })));
   process.exit(0);
 }
 if (!flags.index) fail("--index FILE is needed", 2);

@@ -2,6 +2,7 @@
 // missed and fails nothing: a figure depends on the machine.
 //
 //   size      what a visitor downloads: index, engine, page
+//   element   <polygraph-ask>: bytes by stage, opening to the first passages
 //   search    queries and typing in Chromium, beside other search libraries over the same passages, and natively
 //   quality   retrieval and refusal over a golden set
 //   stages    one question end to end, by stage, natively and in Chromium; reranking by candidates and length
@@ -19,7 +20,7 @@ import { parseArgs } from "node:util";
 import { print } from "./figures.mjs";
 import { readSetting } from "./setting.mjs";
 
-const names = ["size", "search", "quality", "stages", "start", "pipelines", "inspector", "proxy", "rebuild", "metrics"];
+const names = ["size", "element", "search", "quality", "stages", "start", "pipelines", "inspector", "proxy", "rebuild", "metrics"];
 let flags, chosen;
 try {
   ({ values: flags, positionals: chosen } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean", default: false } } }));

@@ -44,17 +44,18 @@ export class StaticServer {
 
   /**
    * @param endpoints that connect-src lists beside the site's own host
+   * @param policy another Content-Security-Policy
    * @param plain only what every host sends: type, length, ranges
    * @param prefix the path that the folder is mounted at; ends with a slash
    */
-  constructor(root: string, { isolated = true, endpoints = [] as string[], plain = false, prefix = "/" } = {}) {
-    const policy = contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
+  constructor(root: string, { isolated = true, endpoints = [] as string[], policy: own = "", plain = false, prefix = "/" } = {}) {
+    const policy = own || contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
     this.root = root;
     this.#prefix = prefix;
     this.#server = createServer((request, response) => {
       const url = new URL(request.url ?? "/", "http://localhost");
       const inside = url.pathname.startsWith(prefix);
-      const name = inside ? `/${url.pathname.slice(prefix.length) || "index.html"}` : url.pathname;
+      const name = inside ? `/${decodeURIComponent(url.pathname.slice(prefix.length))}`.replace(/\/$/, "/index.html") : url.pathname;
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
       this.requests.push(`${name} ${request.headers.range ?? ""}`.trim());
       if (this.route(request, response)) return;
