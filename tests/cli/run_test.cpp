@@ -184,7 +184,8 @@ TEST_F(Run, AMatrixShowsConfigurationsSideBySideAndReportShowsThemAgain) {
   EXPECT_THAT(read(readme), HasSubstr("after\n"));
   EXPECT_THAT(read(page), HasSubstr("| metric | full | tuned |"));
   const auto evaluations = run({"report", "--json"});
-  ASSERT_EQ(json_lines(evaluations.out).size(), 2U);
+  ASSERT_EQ(json_lines(evaluations.out).size(), 3U);
+  EXPECT_EQ(json_lines(evaluations.out)[2]["kind"], "matrix") << "behind the evaluations: ranking and pairs";
   const auto first = json_lines(evaluations.out)[0];
   EXPECT_EQ(first["kind"], "evaluation");
   EXPECT_EQ(first["total_queries"], 5);

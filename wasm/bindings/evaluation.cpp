@@ -13,6 +13,7 @@
 
 #include "wasm/bindings/reply.hpp"
 #include "wasm/comparison/comparison.hpp"
+#include "wasm/diagnosis/agent_run.hpp"
 #include "wasm/diagnosis/document.hpp"
 #include "wasm/golden/conversion.hpp"
 #include "wasm/golden/golden_set.hpp"
@@ -371,6 +372,7 @@ std::string run_line(const std::string& golden_text, const std::string& result_t
         return failure({ErrorCode::mismatch, "the result is of \"" + result.query_id + "\", the item is \"" + item.id + "\"", "result.query_id"});
       }
     }
+    diagnosis::complete_agent(result);  // as the program does before it writes a line
     std::string golden = golden::write_item(item);
     while (golden.ends_with('\n')) golden.pop_back();
     std::string judged;
