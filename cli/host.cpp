@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -33,15 +34,34 @@ agent::Time read_time() {
   return time;
 }
 
+bool is_cancelled(const Models::Available& models) { return models.cancelled && models.cancelled(); }
+
+/// As ModelWorker::score. A pair's logit depends on the pair alone, so work that may be cancelled is asked for in pieces.
+Result<std::vector<float>> score(const Models::Available& models, std::span<const agent::TokenPair> pairs, double budget_ms) {
+  constexpr std::size_t piece = 4;
+  const std::size_t step = models.cancelled ? piece : std::max<std::size_t>(pairs.size(), 1);
+  std::vector<float> logits;
+  double spent_ms = 0;
+  for (std::size_t at = 0; at < pairs.size() && (budget_ms <= 0 || at == 0 || spent_ms < budget_ms); at += step) {
+    if (is_cancelled(models)) return tl::unexpected(interrupted_work());
+    const auto part = pairs.subspan(at, std::min(step, pairs.size() - at));
+    auto scores = models.worker->score(part, budget_ms > 0 ? budget_ms - spent_ms : 0);
+    if (!scores) return tl::unexpected(scores.error());
+    logits.insert(logits.end(), scores->logits.begin(), scores->logits.end());
+    spent_ms += scores->ms;
+    if (scores->logits.size() < part.size()) break;
+  }
+  return logits;
+}
+
 struct Performer {
-  models::ModelWorker* worker;
-  const std::string& why_missing;
-  Llm* llm;
+  const Models::Available& models;
   agent::EffectResult result{};
 
-  Error no_worker() const { return {ErrorCode::model_unavailable, why_missing, "models"}; }
+  Error no_worker() const { return {ErrorCode::model_unavailable, models.why_missing, "models"}; }
 
   void operator()(const agent::EmbedRequest& request) {
+    auto* worker = models.worker;
     if (worker == nullptr) {
       result.value = no_worker();
       return;
@@ -57,26 +77,26 @@ struct Performer {
   }
 
   void operator()(const agent::ScoreRequest& request) {
-    if (worker == nullptr) {
+    if (models.worker == nullptr) {
       result.value = no_worker();
       return;
     }
-    auto scores = worker->score(request.pairs, request.budget_ms);
-    if (!scores) {
-      result.value = scores.error();
+    auto logits = score(models, request.pairs, request.budget_ms);
+    if (!logits) {
+      result.value = logits.error();
       return;
     }
-    for (std::size_t i = 0; i < scores->logits.size(); ++i) result.tokens.in += request.pairs[i].token_ids.size();
-    result.value = agent::Logits{std::move(scores->logits)};
-    result.model = worker->reranker().name;
+    for (std::size_t i = 0; i < logits->size(); ++i) result.tokens.in += request.pairs[i].token_ids.size();
+    result.value = agent::Logits{std::move(*logits)};
+    result.model = models.worker->reranker().name;
   }
 
   void operator()(const agent::CompleteRequest& request) {
-    if (llm == nullptr) {
+    if (models.llm == nullptr) {
       result.value = Error{ErrorCode::provider_failed, "PROVIDER=proxy is for the page; use PROVIDER=extractive or openai-compatible", "provider"};
       return;
     }
-    result = llm->complete(request);
+    result = models.llm->complete(request, models.cancelled);
   }
 
   void operator()(const agent::TimeRequest&) { result.value = read_time(); }
@@ -138,14 +158,22 @@ Result<models::ModelWorker*> Models::worker(const index::Index& index) {
 
 Result<Models::Available> Models::available(const index::Index& index) {
   auto started = worker(index);
-  if (started) return Available{*started, {}, nullptr};
+  if (started) return Available{.worker = *started};
   if (started.error().code != ErrorCode::model_unavailable) return tl::unexpected(started.error());
-  return Available{nullptr, started.error().message, nullptr};
+  return Available{.why_missing = started.error().message};
 }
+
+Models::Available SharedModels::available() {
+  const std::lock_guard lock(mutex_);
+  auto found = models_.available(*index_);
+  return found ? std::move(*found) : Models::Available{.why_missing = found.error().message};
+}
+
+Error interrupted_work() { return {ErrorCode::provider_failed, "interrupted"}; }
 
 agent::EffectResult perform(const agent::Effect& effect, const Models::Available& models) {
   const auto start = SteadyClock::now();
-  Performer performer{models.worker, models.why_missing, models.llm};
+  Performer performer{models};
   std::visit(performer, effect.request);
   if (!performer.result.cached) performer.result.ms = milliseconds_since(start);  // a cached one keeps what it took
   return std::move(performer.result);
@@ -157,6 +185,10 @@ Result<void> perform(agent::Agent& agent, const Models::Available& models, const
   while (!open.empty()) {
     const agent::Effect effect = std::move(open.front());
     open.pop_front();
+    if (is_cancelled(models)) {
+      agent.abort(interrupted_work());
+      break;
+    }
     auto more = agent.resume(effect.id, perform(effect, models));
     if (!more) return tl::unexpected(more.error());
     for (auto& next : *more) open.push_back(std::move(next));
@@ -189,13 +221,13 @@ Result<void> perform(retrieval::Retrieval& retrieval, const Models::Available& m
       std::vector<agent::TokenPair> pairs;
       pairs.reserve(chunks.size());
       for (const auto chunk : chunks) pairs.push_back(agent::token_pair(retrieval.pair(chunk)));
-      auto scores = worker->score(pairs, retrieval.config().rerank_budget_ms);
-      if (scores) {
-        if (auto done = retrieval.set_logits(scores->logits); !done) return done;
-      } else if (scores.error().code == ErrorCode::model_unavailable) {
-        retrieval.skip_rerank(scores.error().message);
+      auto logits = score(models, pairs, retrieval.config().rerank_budget_ms);
+      if (logits) {
+        if (auto done = retrieval.set_logits(*logits); !done) return done;
+      } else if (logits.error().code == ErrorCode::model_unavailable) {
+        retrieval.skip_rerank(logits.error().message);
       } else {
-        return tl::unexpected(scores.error());
+        return tl::unexpected(logits.error());
       }
     }
   }

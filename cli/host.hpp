@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -31,8 +32,10 @@ class Models {
   /// The worker for work that goes on lexically without one, or why there is none.
   struct Available {
     models::ModelWorker* worker = nullptr;
-    std::string why_missing;
+    std::string why_missing = {};
     Llm* llm = nullptr;  ///< completes the tasks of PROVIDER=openai-compatible
+    /// Asked between pieces of work, from the thread that does it; once true, what is under way ends as `interrupted_work()`.
+    std::function<bool()> cancelled = {};
   };
   /// Fails where going on would hide a mistake: another model than the index's, a setting that is none.
   Result<Available> available(const index::Index& index);
@@ -44,6 +47,23 @@ class Models {
   std::unique_ptr<models::ModelWorker> worker_;
   std::optional<Error> failed_;
 };
+
+/// The models for several threads at once, started when first asked.
+class SharedModels {
+ public:
+  SharedModels(const Settings& settings, const index::Index& index) : models_(settings), index_(&index) {}
+  /// As Models::available; an index of other models than this machine's is no reason to answer nothing here: work goes on
+  /// lexically and says why. The worker ends with the thread that called this first.
+  Models::Available available();
+
+ private:
+  std::mutex mutex_;
+  Models models_;
+  const index::Index* index_;
+};
+
+/// What work ends with that was cancelled.
+Error interrupted_work();
 
 /// What `search` needs of one query.
 Result<void> perform(retrieval::Retrieval& retrieval, const Models::Available& models);

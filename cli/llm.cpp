@@ -86,7 +86,7 @@ const std::string& Llm::url() const noexcept { return state_->provider.upstream.
 const std::string& Llm::provider() const noexcept { return state_->provider.name; }
 const proxy::TaskModels& Llm::models() const noexcept { return state_->models; }
 
-agent::EffectResult Llm::complete(const agent::CompleteRequest& request) {
+agent::EffectResult Llm::complete(const agent::CompleteRequest& request, const std::function<bool()>& cancelled) {
   agent::EffectResult result;
   auto text = proxy::task_request(request, *state_->index, state_->models.of(request.task), max_tokens(request.task), false);
   if (!text) {
@@ -95,6 +95,7 @@ agent::EffectResult Llm::complete(const agent::CompleteRequest& request) {
   }
   proxy::Ask how;
   how.repair = false;  // the engine asks again itself, as an effect of its own
+  how.cancelled = cancelled;
   how.check = [task = request.task](std::string_view reply) { return fault(task, reply); };
   auto reply = state_->caller->ask(std::move(text->request), std::move(how));
   if (!reply) {

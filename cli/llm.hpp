@@ -2,6 +2,7 @@
 // PROVIDER names.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,8 +23,9 @@ class Llm {
   Llm(const Llm&) = delete;
   Llm& operator=(const Llm&) = delete;
 
-  /// Waits for the reply, within the limits and through the cache. `quota_spent` says when to go on.
-  agent::EffectResult complete(const agent::CompleteRequest& request);
+  /// Waits for the reply, within the limits and through the cache. `quota_spent` says when to go on. `cancelled` is asked now
+  /// and then meanwhile and ends this request alone. Any thread.
+  agent::EffectResult complete(const agent::CompleteRequest& request, const std::function<bool()>& cancelled = {});
 
   const std::string& url() const noexcept;
   const std::string& provider() const noexcept;

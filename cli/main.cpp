@@ -54,8 +54,8 @@ int run(int argc, char** argv) {
       "Example:\n  polygraph ask \"How do I limit a container's memory?\"\n\n"
       "Exit status: 0 done, 1 a check failed, 2 wrong use, 3 input can't be read, 4 quota spent, 5 model or network failure,\n"
       "130 interrupted.");
-  for (const auto add : {add_ask, add_cache, add_calibrate, add_compare, add_config, add_diagnose, add_gate,
-                         add_golden, add_history, add_index, add_matrix, add_merge, add_metrics, add_models,
+  for (const auto add : {add_ask, add_cache, add_calibrate, add_compare, add_config, add_diagnose, add_export, add_gaps, add_gate,
+                         add_golden, add_history, add_index, add_matrix, add_mcp, add_merge, add_metrics, add_models,
                          add_record, add_replay, add_report, add_run, add_search, add_serve, add_usage,
                          add_validate}) {
     add(program, context);

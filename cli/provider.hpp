@@ -35,7 +35,7 @@ Result<Provider> provider_of(const Settings& settings, std::string_view name);
 Result<std::string> model_of(const Settings& settings, const Provider& provider, const std::string& variable, const std::string& otherwise = {});
 
 struct CallerChoices {
-  std::string store;               ///< Redis; empty: POLYGRAPH_STORE, else SQLite in POLYGRAPH_DIR
+  std::string store = {};               ///< Redis; empty: POLYGRAPH_STORE, else SQLite in POLYGRAPH_DIR
   bool use_cache = true;           ///< --no-cache clears it
   bool wait = false;               ///< --wait: for the next day of a quota
   unsigned concurrency = 4;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "index/previous_vectors.hpp"
 #include "index/vector_cache.hpp"
 #include "wasm/index/model_text.hpp"
 #include "wasm/text/digest.hpp"
@@ -69,6 +70,7 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
   Built built;
   BuildReport& report = built.report;
   report.skipped = corpus.skipped;
+  report.passed_over = corpus.passed_over;
   report.warnings = corpus.warnings;
   report.counts = corpus.counts;
 
@@ -98,6 +100,8 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
       cache.emplace(*std::move(opened));
       report.cache_replaced = cache->replaced();
     }
+    std::optional<PreviousVectors> previous;
+    if (embedder && options.previous != nullptr) previous.emplace(*options.previous, options.embedder);
     // The vector of a text depends on the model and on where its input is cut, on nothing else.
     const std::string model = options.embedder.sha256 + "/" + std::to_string(options.embedder.max_tokens);
     if (embedder) input.vectors.resize(report.chunks * dimensions);
@@ -116,9 +120,15 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
         if (!embedder) continue;
         const text::Digest128 digest = text::digest128(text);
         const std::optional<std::vector<float>> known = cache ? cache->find(model, digest, dimensions) : std::nullopt;
+        const auto keep = [&](const std::vector<float>& vector) {
+          std::copy(vector.begin(), vector.end(), input.vectors.begin() + static_cast<std::ptrdiff_t>(row * dimensions));
+        };
         if (known && check(*known, dimensions, document.id)) {
-          std::copy(known->begin(), known->end(), input.vectors.begin() + static_cast<std::ptrdiff_t>(row * dimensions));
+          keep(*known);
           ++report.from_cache;
+        } else if (const auto before = previous ? previous->find(digest) : std::nullopt) {
+          keep(*before);
+          ++report.from_previous;
         } else {
           pending.push_back({row, digest, std::move(encoding.ids)});
           names.push_back(chunk_name(document, ordinal));
@@ -132,12 +142,12 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
       if (!options.progress) return;
       const std::size_t left = pending.size() - report.embedded;
       const double each = report.embedded == 0 ? 0 : since_ms(embedding) / static_cast<double>(report.embedded);
-      options.progress({report.from_cache + report.embedded, report.chunks, each * static_cast<double>(left)});
+      options.progress({report.from_cache + report.from_previous + report.embedded, report.chunks, each * static_cast<double>(left)});
     };
     if (embedder) tell();
     for (std::size_t at = 0; at < pending.size();) {
       if (options.cancelled && options.cancelled()) {
-        return fail(ErrorCode::io, "cancelled after " + std::to_string(report.from_cache + report.embedded) + " of " + std::to_string(report.chunks) + " passages; the next build goes on from there", "cancelled");
+        return fail(ErrorCode::io, "cancelled after " + std::to_string(report.from_cache + report.from_previous + report.embedded) + " of " + std::to_string(report.chunks) + " passages; the next build goes on from there", "cancelled");
       }
       const std::size_t count = std::min(batch_texts, pending.size() - at);
       std::vector<std::vector<text::TokenId>> texts;
@@ -173,8 +183,8 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
   metadata.title = corpus.title;
   metadata.licence = corpus.licence;
   metadata.source_url = corpus.source_url;
-  metadata.language = options.language;
-  metadata.analysis = options.analysis;
+  metadata.language = !options.language.empty() ? options.language : corpus.language.empty() ? "en" : corpus.language;
+  metadata.analysis = metadata.language == "en" || metadata.language.starts_with("en-") ? text::Analysis::english : text::Analysis::plain;
   if (embedder) {
     metadata.embedder = options.embedder;
     input.vocabulary = options.vocabulary;

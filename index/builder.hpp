@@ -1,7 +1,7 @@
 // Builds an index file from a corpus: cuts its pages into passages, has them embedded, and writes the bytes.
 //
-// The same corpus and settings give the same bytes, whatever the vector cache held before and wherever an earlier build was
-// interrupted.
+// The same corpus and settings give the same bytes, whatever the vector cache or an earlier index held and wherever an earlier
+// build was interrupted.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include "index/corpus.hpp"
 #include "wasm/error.hpp"
 #include "wasm/index/metadata.hpp"
+#include "wasm/index/reader.hpp"
 #include "wasm/index/writer.hpp"
 #include "wasm/text/wordpiece.hpp"
 
@@ -37,8 +38,8 @@ struct BuildOptions {
   index::ModelIdentity reranker;
   std::string vocabulary;              ///< content of the models' vocab.txt; needed with an embedder
   std::filesystem::path cache;         ///< folder of the vector cache; empty: no cache
-  std::string language = "en";
-  text::Analysis analysis = text::Analysis::english;
+  const index::Index* previous = nullptr;  ///< an earlier build; passages that it holds word for word keep their vectors
+  std::string language;                ///< empty: the corpus's, else "en"
   std::function<void(const Progress&)> progress;
   std::function<bool()> cancelled;     ///< asked between batches; what was embedded until then is in the cache
 };
@@ -50,8 +51,10 @@ struct BuildReport {
   double mean_tokens = 0;             ///< of a chunk as the models read it, [CLS] and [SEP] included; 0 without a vocabulary
   std::size_t embedded = 0;           ///< new vectors
   std::size_t from_cache = 0;
+  std::size_t from_previous = 0;
   bool cache_replaced = false;        ///< the cache was damaged and begun anew
   std::vector<std::string> skipped;   ///< "path: why"
+  std::vector<std::string> passed_over;  ///< "path: why", of files that are no page of their own
   std::vector<std::string> warnings;
   ReadingCounts counts;
   double ms = 0;

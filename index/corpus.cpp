@@ -12,6 +12,7 @@
 
 #include "index/beir.hpp"
 #include "index/front_matter.hpp"
+#include "index/html_site.hpp"
 #include "index/markdown.hpp"
 #include "index/page_files.hpp"
 #include "index/page_id.hpp"
@@ -109,32 +110,6 @@ std::map<std::string, std::string> site_params(const fs::path& checkout, std::ve
     break;
   }
   return params;
-}
-
-/// The licence that a checkout's LICENSE file names, as an SPDX identifier; empty when there is none or it is another.
-std::string licence_of(const fs::path& checkout) {
-  for (const char* name : {"LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING"}) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(checkout / name, ignored)) continue;
-    const Result<std::string> text = read_text(checkout / name);
-    if (!text) continue;
-    const auto says = [&](std::string_view words) { return text->find(words) != std::string::npos; };
-    if (says("Apache License") && says("Version 2.0")) return "Apache-2.0";
-    if (says("Permission is hereby granted, free of charge")) return "MIT";
-    if (says("Attribution-ShareAlike 4.0")) return "CC-BY-SA-4.0";
-    if (says("Attribution 4.0 International")) return "CC-BY-4.0";
-    if (says("CC0 1.0 Universal")) return "CC0-1.0";
-    if (says("Mozilla Public License") && says("2.0")) return "MPL-2.0";
-  }
-  return {};
-}
-
-/// The last folder of a path, also of `.` and `docs/`.
-std::string folder_name(const fs::path& path) {
-  std::error_code ignored;
-  const fs::path real = fs::weakly_canonical(path, ignored);
-  std::string name = (real.has_filename() ? real : real.parent_path()).filename().string();
-  return name.empty() ? "root" : name;
 }
 
 /// Reads a folder of Markdown pages into a corpus: what docker-doc and dir:PATH have in common.
@@ -264,12 +239,7 @@ class MarkdownFolder {
     const std::size_t slash = page.source.rfind('/');
     const std::string folder = slash == std::string::npos ? std::string() : page.source.substr(0, slash + 1);
     const auto resolve = [&](const std::string& target) -> std::string {
-      for (const std::string_view scheme : {"https://", "http://", "mailto:"}) {
-        if (target.starts_with(scheme)) return target;
-      }
-      if (target.starts_with("//")) return "https:" + target;
-      const std::size_t colon = target.find(':');
-      if (colon != std::string::npos && colon < target.find_first_of("/?#")) return {};
+      if (std::optional<std::string> absolute = absolute_link(target)) return *std::move(absolute);
       const std::size_t rest = std::min(target.find_first_of("?#"), target.size());
       std::string path = target.substr(0, rest);
       const std::string suffix = target.substr(rest);
@@ -299,11 +269,6 @@ class MarkdownFolder {
   std::set<std::string> ids_;
   std::map<std::string, std::string, std::less<>> urls_;
 };
-
-std::string with_slash(std::string url) {
-  if (!url.empty() && !url.ends_with('/')) url += '/';
-  return url;
-}
 
 /// `<base><id>/`; the root page is the base itself.
 std::string folder_url(const std::string& base, std::string_view id) {
@@ -364,7 +329,7 @@ Result<Corpus> open_folder(const fs::path& path, const CorpusOptions& options) {
 
 std::string known_corpora() {
   return "docker-doc (Debian's package of the Docker Engine documentation), dir:PATH (a folder of Markdown), "
-         "beir:DIR (a folder with a BEIR corpus.jsonl)";
+         "html:PATH (a built site), beir:DIR (a folder with a BEIR corpus.jsonl)";
 }
 
 std::string debian_version(const fs::path& dpkg_status, std::string_view package) {
@@ -389,9 +354,10 @@ Result<Corpus> open_corpus(std::string_view name, const CorpusOptions& options) 
   if (name == "docker-doc") return open_docker_doc(options);
   const std::size_t colon = name.find(':');
   const std::string_view kind = name.substr(0, colon);
-  if (colon != std::string_view::npos && (kind == "dir" || kind == "beir")) {
+  if (colon != std::string_view::npos && (kind == "dir" || kind == "html" || kind == "beir")) {
     const fs::path path(std::string(name.substr(colon + 1)));
     if (path.empty()) return fail(ErrorCode::invalid_argument, std::string(kind) + ": needs a folder behind the colon", "corpus");
+    if (kind == "html") return read_html_site(path, options);
     return kind == "dir" ? open_folder(path, options) : read_beir(path, options);
   }
   return fail(ErrorCode::invalid_argument, "unknown corpus \"" + std::string(name) + "\"; known are " + known_corpora(), "corpus");

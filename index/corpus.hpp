@@ -1,8 +1,8 @@
 // A corpus: the pages of a documentation, read and parsed, ready to be cut into passages.
 //
 // Corpora are named on the command line: `docker-doc` (Debian's package of the Docker Engine documentation), `dir:PATH`
-// (a folder of Markdown, also a Hugo checkout) and `beir:DIR` (a BEIR data set's corpus.jsonl). Whatever kind it is, a
-// reader reduces it to the same pages of sections of blocks.
+// (a folder of Markdown, also a Hugo checkout), `html:PATH` (a site as its generator built it) and `beir:DIR` (a BEIR data
+// set's corpus.jsonl). Whatever kind it is, a reader reduces it to the same pages of sections of blocks.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ struct CorpusOptions {
   std::string base_url;               ///< goes before every page's URL: "https://docs.example.org/"; empty for the corpus's default
   std::string title;                  ///< empty: the corpus's own
   std::string licence;                ///< empty: the corpus's own
+  std::string language;               ///< of a built site: the language to read; empty: that of most of its pages
   std::filesystem::path docker_doc = "/usr/share/doc/docker-doc";  ///< where Debian's package puts its files
   std::filesystem::path dpkg_status = "/var/lib/dpkg/status";      ///< knows the package's version
 };
@@ -50,8 +51,10 @@ struct Corpus {
   std::string title;
   std::string licence;     ///< SPDX identifier; empty when nothing tells
   std::string source_url;
+  std::string language;    ///< as its pages state it, without a region; empty when they don't
   std::vector<Page> pages;  ///< in the order of their files; ids are unique
   std::vector<std::string> skipped;   ///< "path: why"
+  std::vector<std::string> passed_over;  ///< "path: why", of files that are no page of their own: redirects, error pages, lists
   std::vector<std::string> warnings;  ///< "path: what", for pages that are indexed all the same
   ReadingCounts counts;
 };

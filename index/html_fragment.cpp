@@ -1,37 +1,11 @@
 #include "index/html_fragment.hpp"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 
-#include <gumbo.h>
+#include "index/html_tree.hpp"
 
 namespace polygraph::corpus {
 namespace {
-
-struct OutputDeleter {
-  void operator()(GumboOutput* output) const { gumbo_destroy_output(&kGumboDefaultOptions, output); }
-};
-using Parsed = std::unique_ptr<GumboOutput, OutputDeleter>;
-
-Parsed parse(std::string_view html) {
-  return Parsed(gumbo_parse_with_options(&kGumboDefaultOptions, html.data(), html.size()));
-}
-
-const GumboNode* find(const GumboNode* node, GumboTag tag) {
-  if (node->type != GUMBO_NODE_ELEMENT) return nullptr;
-  if (node->v.element.tag == tag) return node;
-  const GumboVector& children = node->v.element.children;
-  for (unsigned i = 0; i < children.length; ++i) {
-    if (const GumboNode* found = find(static_cast<const GumboNode*>(children.data[i]), tag)) return found;
-  }
-  return nullptr;
-}
-
-std::string attribute(const GumboNode* node, const char* name) {
-  const GumboAttribute* found = gumbo_get_attribute(&node->v.element.attributes, name);
-  return found == nullptr ? std::string() : std::string(found->value);
-}
 
 bool is_block(GumboTag tag) {
   switch (tag) {
@@ -44,21 +18,6 @@ bool is_block(GumboTag tag) {
     default:
       return false;
   }
-}
-
-/// Elements that stay open one inside the other. Gumbo and the walk over its tree recurse, so deeper HTML is not parsed; no
-/// page for people nests like this.
-constexpr int open_elements_limit = 1'000;
-
-bool nests_too_deep(std::string_view html) {
-  int open = 0;
-  for (std::size_t at = html.find('<'); at != std::string_view::npos && at + 1 < html.size(); at = html.find('<', at + 1)) {
-    const char next = html[at + 1];
-    if (next == '/') --open;
-    if ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) ++open;
-    if (open > open_elements_limit) return true;
-  }
-  return false;
 }
 
 /// What stands between tags, for HTML that is not parsed.
@@ -85,8 +44,7 @@ class HtmlText {
   Block block;
 
   void children(const GumboNode* node) {
-    const GumboVector& list = node->v.element.children;
-    for (unsigned i = 0; i < list.length; ++i) visit(static_cast<const GumboNode*>(list.data[i]));
+    for (const GumboNode* child : Children(node)) visit(child);
   }
 
  private:
@@ -167,7 +125,7 @@ class HtmlText {
         pending_space_ = false;
         const std::size_t begin = block.text.size();
         children(node);
-        const std::string target = attribute(node, "href");
+        const std::string target(attribute(node, "href"));
         if (block.text.size() > begin && !target.empty()) {
           block.links.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(block.text.size()), target});
         }
@@ -185,11 +143,9 @@ class HtmlText {
   }
 
   static void raw_text(const GumboNode* node, std::string& out) {
-    if (node->type == GUMBO_NODE_TEXT || node->type == GUMBO_NODE_WHITESPACE || node->type == GUMBO_NODE_CDATA) {
-      out += node->v.text.text;
-    } else if (node->type == GUMBO_NODE_ELEMENT) {
-      const GumboVector& list = node->v.element.children;
-      for (unsigned i = 0; i < list.length; ++i) raw_text(static_cast<const GumboNode*>(list.data[i]), out);
+    if (is_text(node)) out += node->v.text.text;
+    if (is_element(node)) {
+      for (const GumboNode* child : Children(node)) raw_text(child, out);
     }
   }
 
@@ -235,20 +191,20 @@ InlineTag read_inline_tag(std::string_view html) {
   if (tag == GUMBO_TAG_BR) return {InlineTag::Kind::line_break, {}};
   if (tag == GUMBO_TAG_A) {
     if (html.starts_with("</")) return {InlineTag::Kind::link_close, {}};
-    const Parsed parsed = parse(html);
-    const GumboNode* anchor = find(parsed->root, GUMBO_TAG_A);
-    std::string target = anchor == nullptr ? std::string() : attribute(anchor, "href");
+    const HtmlTree tree = HtmlTree::parse_short(html);
+    const GumboNode* anchor = find(tree.root(), GUMBO_TAG_A);
+    std::string target(anchor == nullptr ? std::string_view() : attribute(anchor, "href"));
     if (!target.empty()) return {InlineTag::Kind::link_open, std::move(target)};
   }
   return {};
 }
 
 Block read_html_block(std::string_view html) {
-  if (nests_too_deep(html)) return words_between_tags(html);
-  const Parsed parsed = parse(html);
+  const Result<HtmlTree> tree = HtmlTree::parse(html);
+  if (!tree) return words_between_tags(html);
   HtmlText reader;
-  const GumboNode* body = find(parsed->root, GUMBO_TAG_BODY);
-  reader.children(body == nullptr ? parsed->root : body);
+  const GumboNode* body = find(tree->root(), GUMBO_TAG_BODY);
+  reader.children(body == nullptr ? tree->root() : body);
   tidy(reader.block);
   return std::move(reader.block);
 }

@@ -4,15 +4,13 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <set>
 
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
-#include <utf8proc.h>
 
 #include "index/anchors.hpp"
 #include "index/html_fragment.hpp"
-#include "wasm/text/sentences.hpp"
+#include "index/light_markdown.hpp"
 
 namespace polygraph::corpus {
 namespace {
@@ -28,16 +26,6 @@ struct IteratorDeleter {
 };
 using Tree = std::unique_ptr<cmark_node, NodeDeleter>;
 using Iterator = std::unique_ptr<cmark_iter, IteratorDeleter>;
-
-/// Lists and quotes nested deeper than this are flattened to their words: no page for people goes there, and rendering
-/// must not run out of stack on one that does.
-constexpr int nesting_limit = 32;
-
-/// Paragraphs longer than this are marked where their sentences end. The chunker cuts only what is longer.
-constexpr std::size_t sentences_from = 1'000;
-
-/// A table's header rows are repeated in each of its pieces when they are no longer than this, in characters.
-constexpr std::size_t repeated_header_limit = 300;
 
 Tree parse(std::string_view markdown) {
   cmark_gfm_core_extensions_ensure_registered();
@@ -80,22 +68,6 @@ std::string without_attributes(std::string_view text) {
     at = close + 1;
   }
   return out;
-}
-
-/// `code` between the shortest run of backticks that does not occur in it (CommonMark 6.1).
-std::string code_span(std::string_view code) {
-  std::set<std::size_t> runs;
-  std::size_t run = 0;
-  for (const char c : code) {
-    if (c != '`' && run > 0) runs.insert(run);
-    run = c == '`' ? run + 1 : 0;
-  }
-  if (run > 0) runs.insert(run);
-  std::size_t length = 1;
-  while (runs.contains(length)) ++length;
-  const std::string ticks(length, '`');
-  const bool padded = code.starts_with('`') || code.ends_with('`');
-  return ticks + (padded ? " " : "") + std::string(code) + (padded ? " " : "") + ticks;
 }
 
 enum class Style {
@@ -221,13 +193,6 @@ std::string take_attributes(std::string& heading) {
   while (!heading.empty() && heading.back() == ' ') heading.pop_back();
   const std::size_t id = inside.find('#');
   return id == std::string::npos ? std::string() : inside.substr(id + 1, inside.find_first_of(" }", id) - id - 1);
-}
-
-void mark_sentences(Block& block) {
-  if (block.text.size() < sentences_from) return;
-  for (const text::Unit& unit : text::units(block.text)) {
-    if (unit.begin > 0) block.cuts.push_back({unit.begin, finest_rank});
-  }
 }
 
 Block paragraph(cmark_node* node) {
@@ -432,20 +397,6 @@ Block render(cmark_node* node, int depth) {
     return indented(std::move(block), "[^" + std::to_string(number) + "]: ", "    ");
   }
   return block;
-}
-
-/// Equal apart from case and white space.
-bool same_words(std::string_view a, std::string_view b) {
-  const auto folded = [](std::string_view text) {
-    utf8proc_uint8_t* mapped = nullptr;
-    const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-                                     &mapped, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD));
-    std::string out = length < 0 ? std::string(text) : std::string(reinterpret_cast<char*>(mapped), static_cast<std::size_t>(length));
-    std::free(mapped);
-    std::erase_if(out, [](char c) { return c == ' ' || c == '\t'; });
-    return out;
-  };
-  return folded(a) == folded(b);
 }
 
 struct Heading {

@@ -111,8 +111,12 @@ Result<FoundFiles> find_files(const fs::path& root, const std::function<bool(std
   return found;
 }
 
+Result<std::string> read_bytes(const fs::path& file, std::size_t limit) {
+  return file.extension() == ".gz" ? read_gzip(file, limit) : read_plain(file, limit);
+}
+
 Result<std::string> read_text(const fs::path& file, std::size_t limit) {
-  Result<std::string> bytes = file.extension() == ".gz" ? read_gzip(file, limit) : read_plain(file, limit);
+  Result<std::string> bytes = read_bytes(file, limit);
   if (!bytes) return bytes;
   if (bytes->starts_with("\xFF\xFE") || bytes->starts_with("\xFE\xFF")) {
     return fail(ErrorCode::invalid_text, "is UTF-16; save it as UTF-8");
@@ -136,6 +140,30 @@ Result<std::string> read_text(const fs::path& file, std::size_t limit) {
     }
   }
   return text;
+}
+
+std::string folder_name(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path real = fs::weakly_canonical(path, ignored);
+  std::string name = (real.has_filename() ? real : real.parent_path()).filename().string();
+  return name.empty() ? "root" : name;
+}
+
+std::string licence_of(const fs::path& folder) {
+  for (const char* name : {"LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING"}) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(folder / name, ignored)) continue;
+    const Result<std::string> text = read_text(folder / name);
+    if (!text) continue;
+    const auto says = [&](std::string_view words) { return text->find(words) != std::string::npos; };
+    if (says("Apache License") && says("Version 2.0")) return "Apache-2.0";
+    if (says("Permission is hereby granted, free of charge")) return "MIT";
+    if (says("Attribution-ShareAlike 4.0")) return "CC-BY-SA-4.0";
+    if (says("Attribution 4.0 International")) return "CC-BY-4.0";
+    if (says("CC0 1.0 Universal")) return "CC0-1.0";
+    if (says("Mozilla Public License") && says("2.0")) return "MPL-2.0";
+  }
+  return {};
 }
 
 }  // namespace polygraph::corpus

@@ -29,8 +29,17 @@ struct FoundFiles {
 /// a folder, or to a file outside `root`, is not followed and is named in `skipped`.
 Result<FoundFiles> find_files(const std::filesystem::path& root, const std::function<bool(std::string_view path)>& wanted);
 
-/// The text of a file as UTF-8 with `\n` line ends and no byte order mark; a name that ends in `.gz` is unpacked. The error's
-/// message is a reason without the file's name, ready for "path: why".
+/// The bytes of a file; a name that ends in `.gz` is unpacked. The error's message is a reason without the file's name, ready
+/// for "path: why".
+Result<std::string> read_bytes(const std::filesystem::path& file, std::size_t limit = page_size_limit);
+
+/// The text of a file as UTF-8 with `\n` line ends and no byte order mark; otherwise as read_bytes.
 Result<std::string> read_text(const std::filesystem::path& file, std::size_t limit = page_size_limit);
+
+/// The last folder of a path, also of `.` and `docs/`.
+std::string folder_name(const std::filesystem::path& path);
+
+/// The licence that a folder's LICENSE file names, as an SPDX identifier; empty when there is none or it is another.
+std::string licence_of(const std::filesystem::path& folder);
 
 }  // namespace polygraph::corpus

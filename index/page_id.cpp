@@ -45,4 +45,19 @@ std::string url_path(std::string_view path) {
   return out;
 }
 
+std::string with_slash(std::string url) {
+  if (!url.empty() && !url.ends_with('/')) url += '/';
+  return url;
+}
+
+std::optional<std::string> absolute_link(std::string_view target) {
+  for (const std::string_view scheme : {"https://", "http://", "mailto:"}) {
+    if (target.starts_with(scheme)) return std::string(target);
+  }
+  if (target.starts_with("//")) return "https:" + std::string(target);
+  const std::size_t colon = target.find(':');
+  if (colon != std::string_view::npos && colon < target.find_first_of("/?#")) return std::string();
+  return std::nullopt;
+}
+
 }  // namespace polygraph::corpus

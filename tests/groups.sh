@@ -5,7 +5,9 @@
 #   reference  the tokenizer against Hugging Face's on fresh random strings
 #   wasm       the compiled modules against the native ones: scores, traces, replay, evaluation; the npm package as it installs
 #   web        type check and unit tests of the TypeScript
+#   mcp        the Model Context Protocol server and its official client, over the real index and models
 #   e2e        the page in Chromium, over the real server, index and models
+#   sites      <polygraph-ask> in sites of MkDocs, Docusaurus, VitePress and plain HTML, built by their pages in assets/sites
 #
 # and, run by name only since they take long:
 #
@@ -15,7 +17,7 @@
 #   llm        a run through a real small language model, which it downloads (150 MB)
 #   long       these four
 
-all_groups=(native sanitize reference wasm web e2e)
+all_groups=(native sanitize reference wasm web mcp e2e sites)
 long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
 fuzz_folder=$root/build/fuzz
@@ -29,11 +31,16 @@ export POLYGRAPH_VOCAB
 export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
+# The environment with LangChain and LlamaIndex, kept by its requirements' digest: made here, not within a test's time.
+prepare_pipelines() { run_step "Python environment of the pipeline tests" "$root/tests/pipelines/environment.sh"; }
+
 prepare_native() {
+  prepare_pipelines
   configure default with-tests
   run_step "native tests: build" cmake --build "$root/build/default" -j "$jobs"
 }
 prepare_sanitize() {
+  prepare_pipelines
   configure sanitize with-tests
   run_step "sanitized tests: build" cmake --build "$root/build/sanitize" -j "$jobs"
 }
@@ -47,12 +54,15 @@ prepare_reference() {
 }
 prepare_wasm() { build_library; }
 prepare_web() { :; }
+prepare_mcp() { :; }
 # The endpoint that the server asks in the browser tests is a program of the native ones.
 prepare_e2e() {
   build_library
   configure default with-tests
   run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
 }
+# Their packages come from npm and PyPI; built sites are kept by digest.
+prepare_sites() { run_step "documentation sites" node "$root/tests/sites/build.mjs"; }
 prepare_tsan() {
   configure tsan with-tests
   run_step "tests under ThreadSanitizer: build" env -C "$root" cmake --build --preset tsan -j "$jobs"
@@ -78,6 +88,7 @@ group_reference() {
 }
 group_wasm() { env -C "$root" node tests/run.mjs tests/wasm; }
 group_web() { env -C "$root" node_modules/.bin/tsc --noEmit && env -C "$root" node tests/run.mjs tests/web; }
+group_mcp() { env -C "$root" POLYGRAPH_PROGRAM="$program" node tests/run.mjs tests/mcp; }
 group_tsan() {
   local tests test failed=0
   mapfile -t tests < <(find "$root/build/tsan/tests" -type f -name '*_test' -executable | sort)
@@ -122,6 +133,7 @@ group_kill() {
 }
 group_llm() { env -C "$root" node tests/llm/end_to_end.mjs "$program" "$cache/llm" "$index"; }
 group_e2e() { env -C "$root" node_modules/.bin/playwright test --config tests/browser/playwright.config.ts; }
+group_sites() { env -C "$root" node_modules/.bin/playwright test --config tests/sites/playwright.config.ts; }
 
 # Runs one group with its output in a log; prints the log when it fails, its summary lines otherwise.
 run_group() {
@@ -154,8 +166,8 @@ run_test_groups() {
   local models=() rest=() alone=()
   for group in "${groups[@]}"; do
     case $group in
-      native | wasm) models+=("$group") ;;
-      e2e | tsan | fuzz | kill | llm) alone+=("$group") ;;
+      native | wasm | mcp) models+=("$group") ;;
+      e2e | sites | tsan | fuzz | kill | llm) alone+=("$group") ;;
       *) rest+=("$group") ;;
     esac
   done

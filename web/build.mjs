@@ -4,6 +4,7 @@
 //   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
+//   node web/build.mjs element [--out DIR]                the npm package of <polygraph-ask>: dist/element, dist/polygraph-ask.tgz
 //   node web/build.mjs library                            the npm package: dist/library
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
@@ -19,6 +20,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
+import { elementPackage } from "./element/build.mjs";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
 import { library } from "./library/build.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
@@ -50,10 +52,10 @@ const fail = (message, code = 3) => {
 };
 
 const [what, ...rest] = positionals;
-if (rest.length > 0 || !["node", "site", "pages", "trace", "library"].includes(what)) {
-  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
+if (rest.length > 0 || !["node", "site", "pages", "trace", "library", "element"].includes(what)) {
+  fail("usage: node web/build.mjs node | pages [--out DIR] | trace [--out FILE] | library [--out DIR] | element [--out DIR] | site --index FILE [--models DIR] [--evaluation FILE] [--out DIR]", 2);
 }
-flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library" }[what] ?? "dist/site");
+flags.out ??= path.join(root, { pages: "dist", trace: "dist/trace.html", library: "dist/library", element: "dist/element" }[what] ?? "dist/site");
 if (what === "node") {
   await build({
     entryPoints: {
@@ -119,6 +121,11 @@ if (what === "trace") {
   console.log(JSON.stringify({ file: path.relative(process.cwd(), flags.out), bytes: (await stat(flags.out)).size }));
   process.exit(0);
 }
+if (what === "element") {
+  must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
+  console.log(JSON.stringify(await elementPackage({ root, debug: flags.debug, bundle, engine: flags.engine, out: flags.out })));
+  process.exit(0);
+}
 if (!flags.index) fail("--index FILE is needed", 2);
 
 const staging = `${flags.out}.new`;
@@ -147,18 +154,18 @@ async function putFile(name, file, digest) {
   return target;
 }
 
-// ---- what the page loads later
+// ---- what the page loads later. Modules end in .js: some hosts name no type for .mjs, and browsers run none without one.
 
 const engineFile = (name) => readFile(must(path.join(flags.engine, name), "the engine"));
 const site = { version: "" };
-site.engine = await put("engine.mjs", await engineFile("polygraph-engine.mjs"));
+site.engine = await put("engine.js", await engineFile("polygraph-engine.mjs"));
 site.engine_wasm = await put("engine.wasm", await engineFile("polygraph-engine.wasm"));
-site.engine_baseline = await put("engine-baseline.mjs", await engineFile("polygraph-engine-baseline.mjs"));
+site.engine_baseline = await put("engine-baseline.js", await engineFile("polygraph-engine-baseline.mjs"));
 site.engine_baseline_wasm = await put("engine-baseline.wasm", await engineFile("polygraph-engine-baseline.wasm"));
 
 const ort = path.join(root, "node_modules/onnxruntime-web/dist");
 site.ort = {
-  mjs: await put("ort.mjs", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
+  mjs: await put("ort.js", await readFile(path.join(ort, "ort-wasm-simd-threaded.mjs"))),
   wasm: await put("ort.wasm", await readFile(path.join(ort, "ort-wasm-simd-threaded.wasm"))),
 };
 
@@ -190,7 +197,7 @@ site.index = {
 // The evaluation that the report page opens with. An empty FILE: none.
 site.evaluation = flags.evaluation && existsSync(flags.evaluation) ? await put("evaluation.json", await readFile(flags.evaluation)) : "";
 if (site.evaluation) {
-  site.evaluation_engine = await put("evaluation.mjs", await engineFile("polygraph-evaluation.mjs"));
+  site.evaluation_engine = await put("evaluation.js", await engineFile("polygraph-evaluation.mjs"));
   site.evaluation_engine_wasm = await put("evaluation.wasm", await engineFile("polygraph-evaluation.wasm"));
   site.evaluation_worker = await put("evaluation-worker.js", await bundle("web/report/local/evaluation-worker.ts"));
 }
@@ -243,7 +250,8 @@ const manifest = {
   runtime: [site.ort.mjs, site.ort.wasm],
   later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };
-await writeFile(path.join(staging, "service-worker.js"), await bundle("web/service-worker.ts", { format: "iife", define: { MANIFEST: JSON.stringify(manifest) } }));
+// On a line of its own, so that `polygraph export` can write another one.
+await writeFile(path.join(staging, "service-worker.js"), `const MANIFEST=${JSON.stringify(manifest)};\n${new TextDecoder().decode(await bundle("web/service-worker.ts", { format: "iife" }))}`);
 written.push("index.html", "trace.html", "site.json", "service-worker.js");
 for (const { file, html: text } of further) {
   await writeFile(path.join(staging, file), text.replaceAll(versionMarker, site.version));

@@ -30,6 +30,9 @@ async function bundle(root, name, debug) {
 
 const filled = (template, values) => template.replace(/^[ \t]*%(POLICY|DATA|SITE)%\n/gm, (whole, name) => (values[name] ? whole : "")).replace(/%([A-Z]+)%/g, (_, name) => values[name]);
 
+/** Where `polygraph export` puts the site's policy, for hosts that send no headers; the server sends it as one. */
+export const policyMarker = "<!--polygraph-policy-->";
+
 /** Where a page of the site says which version it belongs to; the version is known once all pages are. */
 export const versionMarker = "%VERSION%";
 
@@ -42,7 +45,7 @@ const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").
 export async function sitePage(root, name, debug, icon, put, site = null) {
   const { script, style } = await bundle(root, name, debug);
   return filled(await readFile(path.join(root, `web/${name}/${name}.html`), "utf8"), {
-    POLICY: "", DATA: "",
+    POLICY: policyMarker, DATA: "",
     SITE: `<meta name="site-version" content="${versionMarker}">${site ? `\n  <meta name="polygraph-site" content="${attribute(JSON.stringify({ ...site, version: versionMarker }))}">` : ""}`,
     ICON: `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     STYLE: `<link rel="stylesheet" href="${await put(`${name}.css`, style)}">`,

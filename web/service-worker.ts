@@ -2,12 +2,15 @@
 // evaluation once somebody opens it. A page
 // is served whole from one version's cache, so files of two versions never meet; a new version installs beside the old one
 // and takes over when no page of the old one is open, or when the visitor asks for it.
+//
+// What it serves also carries the headers that isolate a page (COOP, COEP), without which there are no threads, where the
+// host sends none: a page that is loaded through it has them.
 
 export {};
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** Written by the build. Paths are relative to this file. */
+/** Stands in front of this file, on a line of its own. Paths are relative to it. */
 declare const MANIFEST: { version: string; page: string; others: string[]; files: string[]; runtime: string[]; later: string[] };
 
 const cacheName = `polygraph-page-${MANIFEST.version}`;
@@ -62,16 +65,34 @@ self.addEventListener("fetch", (event) => {
 
 async function fromCache(url: string, request: Request): Promise<Response> {
   const cache = await caches.open(cacheName);
-  return (await cache.match(url)) ?? fetch(request);
+  return isolated((await cache.match(url)) ?? (await fetch(request)));
+}
+
+/** Pages, and the scripts of their workers, need the headers; on everything else they do no harm. */
+const isolation: readonly (readonly [string, string])[] = [
+  ["Cross-Origin-Opener-Policy", "same-origin"],
+  ["Cross-Origin-Embedder-Policy", "require-corp"],
+  ["Cross-Origin-Resource-Policy", "same-origin"],
+];
+
+/** The same answer with the headers that its host did not send. A redirect or an error of the network stays what it is. */
+function isolated(response: Response): Response {
+  if (response.status !== 200 || isolation.every(([name]) => response.headers.has(name))) return response;
+  const headers = new Headers(response.headers);
+  for (const [name, value] of isolation) if (!headers.has(name)) headers.set(name, value);
+  // The body is decoded already: its length and coding were those of the connection.
+  headers.delete("Content-Encoding");
+  headers.delete("Content-Length");
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
 async function keepNow(url: string, request: Request): Promise<Response> {
   const cache = await caches.open(cacheName);
   const known = await cache.match(url);
-  if (known) return known;
+  if (known) return isolated(known);
   const response = await fetch(request);
   if (response.ok) await cache.put(url, response.clone()).catch(() => undefined); // a full store keeps nobody from reading it
-  return response;
+  return isolated(response);
 }
 
 type Message = { ask: "keep-runtime" } | { ask: "take-over" };

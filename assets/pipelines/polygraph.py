@@ -5,7 +5,7 @@
     report = polygraph.evaluate(pipeline, "golden.json", k=5)
     print(report["health_profile"]["score"])
     print(polygraph.compare(pipeline, "http://localhost:9000/rag", "golden.json")["winner"])
-    print(polygraph.diagnose(report)["failure_modes"])
+    print(polygraph.diagnose(report)["failure_modes"])  # also of a run's file, or of stored results
 
 A pipeline is what `polygraph run --pipeline` takes (a file, `cmd:…`, an address, the name of a shipped one), or any object of this
 process that polygraph_pipeline.wrap takes: one with retrieve(query) and generate(query, chunks), a LangChain retriever or
@@ -15,17 +15,22 @@ the program is found through POLYGRAPH_PROGRAM, in the checkout that this file s
 """
 
 import contextlib
-import http.server
 import importlib.util
 import json
 import os
+import secrets
+import shlex
 import shutil
+import socket
+import socketserver
 import subprocess
 import sys
 import tempfile
 import threading
 
 __all__ = ["evaluate", "compare", "diagnose", "PolygraphError"]
+
+_TOKEN = secrets.token_hex(16)  # so that nobody else on this machine talks to a pipeline of this process
 
 
 class PolygraphError(RuntimeError):
@@ -40,29 +45,33 @@ class PolygraphError(RuntimeError):
 def evaluate(pipeline, dataset, k=5, judge=None, judge_model=None):
     """Runs a golden set (a file, or its document) through a pipeline; the evaluation as a dictionary."""
     with contextlib.ExitStack() as stack:
-        out = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="polygraph-")), "evaluation.json")
-        arguments = ["run", "--pipeline", _address(stack, pipeline), "--dataset", _document(stack, dataset), "--k", str(k), "--out", out]
-        if judge is not None:
-            arguments += ["--judge", judge]
-        if judge_model is not None:
-            arguments += ["--judge-model", judge_model]
-        _run(arguments)
-        return _read(out)
+        return _run_json(["report", _evaluated(stack, pipeline, dataset, k, judge, judge_model), "--json"])
 
 
-def compare(a, b, dataset=None):
+def compare(a, b, dataset=None, k=5, judge=None, judge_model=None):
     """Compares two pipelines over a golden set, or, without one, two reports; the comparison as a dictionary."""
     with contextlib.ExitStack() as stack:
-        if dataset is None:
-            return _run_json(["compare", "--report-a", _document(stack, a), "--report-b", _document(stack, b), "--json"])
-        return _run_json(["compare", "--pipeline-a", _address(stack, a), "--pipeline-b", _address(stack, b),
-                          "--dataset", _document(stack, dataset), "--json"])
+        sides = [_document(stack, side) if dataset is None else _evaluated(stack, side, dataset, k, judge, judge_model) for side in (a, b)]
+        return _run_json(["compare", "--report-a", sides[0], "--report-b", sides[1], "--json"])
 
 
 def diagnose(report):
     """Explains a report (a file, or its document); the diagnosis as a dictionary."""
     with contextlib.ExitStack() as stack:
         return _run_json(["diagnose", _document(stack, report), "--json"])
+
+
+def _evaluated(stack, pipeline, dataset, k, judge, judge_model):
+    """The file of a run of the pipeline."""
+    out = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="polygraph-")), "run.jsonl")
+    arguments = ["run", "--dataset", _document(stack, dataset), "--k", str(k), "--out", out]
+    if judge is not None:
+        arguments += ["--judge", judge]
+    if judge_model is not None:
+        arguments += ["--judge-model", judge_model]
+    with contextlib.ExitStack() as while_it_runs:
+        _run(arguments + ["--pipeline", _named(while_it_runs, pipeline)])
+    return out
 
 
 def _root():
@@ -89,7 +98,13 @@ def _run(arguments):
             sys.stderr.write(text)
             last[:] = last[-9:] + [text]
 
-    with subprocess.Popen([_program()] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    environment = dict(os.environ, POLYGRAPH_RELAY_TOKEN=_TOKEN)
+    program = _program()
+    try:
+        started = subprocess.Popen([program] + arguments, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise PolygraphError("the polygraph program can't be started: %s: %s" % (program, error.strerror), 5) from error
+    with started as process:
         relaying = threading.Thread(target=relay, args=(process.stderr,), daemon=True)
         relaying.start()
         try:
@@ -107,11 +122,6 @@ def _run(arguments):
 
 def _run_json(arguments):
     return json.loads(_run(arguments).decode("utf-8"))
-
-
-def _read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def _document(stack, value):
@@ -142,40 +152,67 @@ def _shim():
     raise PolygraphError("polygraph_pipeline.py, which calls pipelines of this process, was not found: put it beside polygraph.py", 5)
 
 
-def _address(stack, pipeline):
-    """How the command line names a pipeline. An object of this process is served on a loopback port while it is needed."""
+def _named(stack, pipeline):
+    """How the command line names a pipeline. One of this process is reached through a relay, which is this file as a program: it
+    carries the protocol's lines to a loopback port and back."""
     if isinstance(pipeline, (str, os.PathLike)):
         return os.fspath(pipeline)
     shim = _shim()
     host = shim.Host(shim.wrap(pipeline))
+    name = host.pipeline.name or type(pipeline).__name__
     one_at_a_time = threading.Lock()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(request):
+        if request.get("op") == "hello":
+            return {"name": name, "ops": ["retrieve", "generate"] if host.pipeline.generates else ["retrieve"]}
+        try:
+            with one_at_a_time:
+                return host.answer(request)
+        except BaseException as error:  # a result of this query
+            return {"error": shim._error(error)}
+
+    class Conversation(socketserver.StreamRequestHandler):
         disable_nagle_algorithm = True
-        wbufsize = -1  # head and body go out together
 
-        def do_POST(self):
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            try:
-                with one_at_a_time:
-                    body = host.answer(request)
-            except Exception as error:  # a result of this query
-                body = {"error": shim._error(error)}
-            data = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-            self.wfile.flush()
+        def handle(self):
+            if self.rfile.readline(1024).strip() != _TOKEN.encode():
+                return
+            with contextlib.suppress(ConnectionError):  # the program gave up waiting, or was interrupted
+                for line in self.rfile:
+                    request = json.loads(line)
+                    reply = dict({"id": request.get("id")}, **answer(request))
+                    self.wfile.write((json.dumps(reply, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "replace"))
 
-        def log_message(self, *_):
-            pass
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = Server(("127.0.0.1", 0), Conversation)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     stack.callback(server.server_close)
     stack.callback(server.shutdown)
-    return "http://127.0.0.1:%d" % server.server_address[1]
+    return "cmd:exec %s %s --relay %d" % (shlex.quote(sys.executable or "python3"), shlex.quote(os.path.abspath(__file__)), server.server_address[1])
+
+
+def _relay(port):
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(os.environ["POLYGRAPH_RELAY_TOKEN"].encode() + b"\n")
+
+        def requests():
+            with contextlib.suppress(OSError):  # the other side went away
+                for line in sys.stdin.buffer:
+                    connection.sendall(line)
+                connection.shutdown(socket.SHUT_WR)
+
+        threading.Thread(target=requests, daemon=True).start()
+        for piece in iter(lambda: connection.recv(1 << 16), b""):
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] != "--relay" or "POLYGRAPH_RELAY_TOKEN" not in os.environ:
+        sys.exit("polygraph.py is a library: import it. As a program it only serves itself.")
+    with contextlib.suppress(ConnectionError):
+        _relay(int(sys.argv[2]))

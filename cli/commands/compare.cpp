@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <future>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/stored_document.hpp"
 #include "cli/runs/setup.hpp"
+#include "cli/runs/tables.hpp"
 #include "wasm/comparison/comparison.hpp"
 #include "wasm/report/comparison_text.hpp"
 #include "wasm/report/paired_tests.hpp"
@@ -46,35 +48,36 @@ ExitCode run_pipelines(Context& context, Options& options) {
   return ExitCode::done;
 }
 
-/// A side read; `status` says why it could not be.
-struct OpenedSide {
-  std::unique_ptr<StoredDocument> document;
-  ExitCode status = ExitCode::done;
+/// Why a side could not be read, and the file that it is about.
+struct SideFailure {
+  Error error;
+  std::string file = {};
 };
+using OpenedSide = tl::expected<std::unique_ptr<StoredDocument>, SideFailure>;
 
 OpenedSide open_side(const SideOptions& side, const char* letter, const KeptResults& kept, const Options& options) {
   const auto opened = [&](const std::string& name, std::uint32_t k) -> OpenedSide {
     auto document = StoredDocument::open(name, kept, {k, {}}, options.rules);
-    if (!document) return {nullptr, report(document.error(), file_of(name, kept))};
-    return {std::move(*document), ExitCode::done};
+    if (!document) return tl::unexpected(SideFailure{std::move(document.error()), file_of(name, kept)});
+    return std::move(*document);
   };
   if (side.report.empty() && side.results.empty()) {
-    return {nullptr, report({ErrorCode::invalid_argument, fmt::format("side {0} is missing; give --report-{0} FILE or --results-{0} FILE", letter)})};
+    return tl::unexpected(SideFailure{{ErrorCode::invalid_argument, fmt::format("side {0} is missing; give --report-{0} FILE or --results-{0} FILE", letter)}});
   }
   if (side.results.empty() || side.report.empty()) return opened(side.report.empty() ? side.results : side.report, options.runs.k);
   // Results beside a report: the report's names and K, everything else from the results.
-  OpenedSide head = opened(side.report, options.runs.k);
-  if (!head.document) return head;
-  const diagnosis::EvaluationReport& report_read = head.document->document().report;
+  const OpenedSide head = opened(side.report, options.runs.k);
+  if (!head) return tl::unexpected(head.error());
+  const diagnosis::EvaluationReport& report_read = (*head)->document().report;
   OpenedSide body = opened(side.results, report_read.retrieval.k);
-  if (!body.document) return body;
-  diagnosis::Document& document = body.document->document();
+  if (!body) return body;
+  diagnosis::Document& document = (*body)->document();
   if (!document.evaluation) {
-    return {nullptr, report({ErrorCode::invalid_json, "holds no results of single queries", "results"}, file_of(side.results, kept))};
+    return tl::unexpected(SideFailure{{ErrorCode::invalid_json, "holds no results of single queries", "results"}, file_of(side.results, kept)});
   }
   if (document.report.retrieval.k != report_read.retrieval.k) {
-    return {nullptr, report({ErrorCode::mismatch, fmt::format("has K = {}, its report K = {}", document.report.retrieval.k, report_read.retrieval.k), "k"},
-                            file_of(side.results, kept))};
+    return tl::unexpected(SideFailure{{ErrorCode::mismatch, fmt::format("has K = {}, its report K = {}", document.report.retrieval.k, report_read.retrieval.k), "k"},
+                                      file_of(side.results, kept)});
   }
   diagnosis::ResultsHeader& header = document.evaluation->header();
   if (!report_read.dataset_name.empty()) header.dataset_name = document.report.dataset_name = report_read.dataset_name;
@@ -92,11 +95,13 @@ ExitCode run(Context& context, Options options) {
     if (const ExitCode status = run_pipelines(context, options); status != ExitCode::done) return status;
   }
   options.comparison.test = report::paired_tests;
-  const OpenedSide a = open_side(options.a, "a", kept, options);
-  if (!a.document) return a.status;
-  const OpenedSide b = open_side(options.b, "b", kept, options);
-  if (!b.document) return b.status;
-  const auto compared = comparison::compare(a.document->document(), b.document->document(), options.comparison);
+  // Each side is read by a thread of its own; A's failure is said first.
+  auto reading = std::async(std::launch::async, [&] { return open_side(options.b, "b", kept, options); });
+  const OpenedSide a = open_side(options.a, "a", kept, options), b = reading.get();
+  for (const OpenedSide* side : {&a, &b}) {
+    if (!*side) return report(side->error().error, side->error().file);
+  }
+  const auto compared = comparison::compare((*a)->document(), (*b)->document(), options.comparison);
   if (!compared) {
     const std::string files = file_of(options.a.report.empty() ? options.a.results : options.a.report, kept) + ", " +
                               file_of(options.b.report.empty() ? options.b.results : options.b.report, kept);

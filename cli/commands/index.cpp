@@ -17,7 +17,7 @@ namespace polygraph::cli {
 namespace {
 
 struct BuildArguments {
-  std::string corpus, out, base_url, title, licence, language = "en";
+  std::string corpus, out, previous, base_url, title, licence, language;
   bool lexical = false, json = false;
 };
 
@@ -41,9 +41,11 @@ nlohmann::ordered_json to_json(const corpus::BuildReport& report, const std::str
           {"mean_tokens", report.mean_tokens},
           {"embedded", report.embedded},
           {"from_cache", report.from_cache},
+          {"from_previous", report.from_previous},
           {"shortcodes_resolved", report.counts.shortcodes_resolved},
           {"shortcodes_unresolved", report.counts.shortcodes_unresolved},
           {"skipped", report.skipped},
+          {"passed_over", report.passed_over},
           {"warnings", report.warnings},
           {"ms", report.ms}};
 }
@@ -92,14 +94,29 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   corpus_options.base_url = arguments.base_url;
   corpus_options.title = arguments.title;
   corpus_options.licence = arguments.licence;
+  corpus_options.language = arguments.language;
   auto opened = corpus::open_corpus(arguments.corpus, corpus_options);
   if (!opened) return report(opened.error(), "--corpus " + arguments.corpus);
 
   corpus::BuildOptions options;
   options.cache = context.settings.home() / "vectors";
   options.language = arguments.language;
-  options.analysis = arguments.language == "en" ? text::Analysis::english : text::Analysis::plain;
   options.cancelled = [] { return interrupted(); };
+  // An index that is built again keeps the vectors of what did not change, also where the cache is another machine's.
+  std::optional<MappedFile> previous_file;
+  std::optional<index::Index> previous;
+  const std::string& previous_path = arguments.previous.empty() ? arguments.out : arguments.previous;
+  if (!arguments.previous.empty() || (!arguments.lexical && std::filesystem::exists(out, error))) {
+    auto file = MappedFile::open(previous_path);
+    auto index = file ? index::Index::open(file->bytes()) : tl::unexpected(file.error());
+    if (index) {
+      previous = std::move(*index);
+      previous_file = std::move(*file);
+      options.previous = &*previous;
+    } else if (!arguments.previous.empty()) {
+      return report(index.error(), "--previous " + arguments.previous);
+    }
+  }
   Models models(context.settings);
   corpus::Embedder embedder;
   if (!arguments.lexical) {
@@ -128,12 +145,13 @@ ExitCode build(Context& context, BuildArguments& arguments) {
   remember(context.settings, index->digest(), out);
   const auto& result = built->report;
   list_some("pages skipped", result.skipped);
+  list_some("files passed over, which are no pages of their own", result.passed_over);
   list_some("warnings", result.warnings);
   if (arguments.json) {
     print_json(to_json(result, arguments.out, built->bytes.size(), index->digest()), 2);
   } else {
-    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", printable(arguments.out),
-                    result.documents, result.chunks, result.embedded, result.from_cache, result.chunks_truncated,
+    say(fmt::format("{}: {} pages, {} passages ({} embedded, {} from the cache, {} from the index before, {} longer than the embedder's input), {:.2f} MB, {:.1f} s", printable(arguments.out),
+                    result.documents, result.chunks, result.embedded, result.from_cache, result.from_previous, result.chunks_truncated,
                     static_cast<double>(built->bytes.size()) / 1e6, result.ms / 1000));
   }
   return ExitCode::done;
@@ -167,6 +185,7 @@ ExitCode info(const std::string& path, bool json) {
   row("revision", metadata.revision);
   row("licence", metadata.licence);
   row("source", metadata.source_url);
+  row("language", metadata.language);
   row("contents", fmt::format("{} pages, {} passages, {} terms, {}", index->documents(), index->chunks(), index->terms(),
                               index->has_vectors() ? fmt::format("vectors of {} dimensions", index->dimensions()) : std::string("no vectors")));
   row("size", fmt::format("{} bytes, the lexical part {}", file->bytes().size(), extent ? extent->lexical : 0));
@@ -220,15 +239,17 @@ void add_index(CLI::App& program, Context& context) {
   command->require_subcommand(0, 1);
   command->add_option("--corpus", arguments->corpus, corpus::known_corpora());
   command->add_option("--out", arguments->out, "Index file to write")->type_name("FILE");
+  command->add_option("--previous", arguments->previous, "An earlier index: its unchanged passages are not embedded again (default: the file that --out replaces)")->type_name("FILE");
   command->add_option("--base-url", arguments->base_url, "Goes before every page's URL")->type_name("URL");
   command->add_option("--title", arguments->title, "What people call the corpus");
   command->add_option("--licence", arguments->licence, "SPDX identifier of the corpus's licence");
-  command->add_option("--language", arguments->language, "en: English stems and stop words; any other: none")->capture_default_str();
-  command->add_flag("--lexical", arguments->lexical, "No vectors, so no models are needed");
+  command->add_option("--language", arguments->language, "en: English stems and stop words; any other: none. Of a site with several, only this one is read (default: the site's own, else en)");
+  command->add_flag("--lexical", arguments->lexical, "No vectors, so no models are needed")->excludes("--previous");
   command->add_flag("--json", arguments->json, "The report as JSON on stdout");
   command->footer(
       "Examples:\n  polygraph index --corpus docker-doc --out docs.polygraph\n"
       "  polygraph index --corpus dir:docs --base-url https://docs.example.org/ --out docs.polygraph\n"
+      "  polygraph index --corpus html:site --base-url https://docs.example.org/ --out docs.polygraph\n"
       "  polygraph index info docs.polygraph");
 
   struct Look {

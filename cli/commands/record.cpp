@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/commands/commands.hpp"
+#include "cli/commands/record.hpp"
 #include "cli/host.hpp"
 #include "cli/index_store.hpp"
 #include "cli/installation.hpp"
@@ -21,13 +21,6 @@ namespace polygraph::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Options {
-  std::string provider, examples, index, out, preset = "tuned";
-  std::vector<std::string> set;
-  bool check = false, json = false;
-  CallerChoices calls;
-};
 
 /// The questions of all groups, in order, each once.
 Result<std::vector<std::string>> read_examples(const std::string& file) {
@@ -113,7 +106,9 @@ Result<ExitCode> check(const std::vector<std::string>& questions, const std::str
   return sound ? ExitCode::done : ExitCode::check_failed;
 }
 
-ExitCode run(Context& context, const Options& options) {
+}  // namespace
+
+ExitCode record_examples(Context& context, const RecordOptions& options) {
   if (!options.provider.empty()) {
     if (auto done = context.settings.set("PROVIDER=" + options.provider); !done) return report(done.error());
   }
@@ -197,16 +192,15 @@ ExitCode run(Context& context, const Options& options) {
     const fs::path target = folder / (id + ".json");
     if (auto done = write_whole(target, recording.dump() + "\n"); !done) return ended(report(done.error(), target.string()));
     ++written;
+    if (options.quiet) continue;
     if (options.json) print_json({{"id", id}, {"question", question}, {"status", agent::name(record.status)}, {"file", target.string()}});
     else print(fmt::format("{:<9} {}\n", agent::name(record.status), printable(question)));
   }
   return ended(ExitCode::done);
 }
 
-}  // namespace
-
 void add_record(CLI::App& program, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   auto* command = program.add_subcommand("record", "Record a run of every example question, to be played when nothing can be asked live");
   command->add_option("--provider", options->provider, "extractive, groq, openai, openai-compatible, anthropic, gemini or ollama (default: the setting PROVIDER)")->type_name("P");
   command->add_option("--store", options->calls.store, "Limits, cache and ledger in this Redis (default: POLYGRAPH_STORE, else SQLite)")->type_name("URL");
@@ -222,7 +216,7 @@ void add_record(CLI::App& program, Context& context) {
   command->footer(
       "Examples:\n  polygraph record\n  GROQ_API_KEY_FILE=~/groq.key polygraph record --provider groq\n"
       "  polygraph record --check --index docs.polygraph");
-  command->callback([&context, options] { context.status = run(context, *options); });
+  command->callback([&context, options] { context.status = record_examples(context, *options); });
 }
 
 }  // namespace polygraph::cli

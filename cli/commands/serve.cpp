@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -33,35 +32,10 @@ struct Options {
   bool check_config = false, announce = false;
 };
 
-/// The models, started when first asked, from any thread.
-class LazyModels {
- public:
-  LazyModels(const Settings& settings, const index::Index& index) : models_(settings), index_(&index) {}
-
-  agent::EffectResult perform(const agent::Effect& effect) {
-    const bool model = effect.kind() == agent::EffectKind::embed || effect.kind() == agent::EffectKind::score;
-    if (!model) return cli::perform(effect, {});
-    Result<Models::Available> available = [&] {
-      const std::lock_guard lock(mutex_);
-      return models_.available(*index_);
-    }();
-    if (available) return cli::perform(effect, *available);
-    // An index of other models than this machine's is no reason to answer nothing: the run goes on lexically and says why.
-    agent::EffectResult result;
-    result.value = Error{ErrorCode::model_unavailable, available.error().message, available.error().field, 0};
-    return result;
-  }
-
- private:
-  std::mutex mutex_;
-  Models models_;
-  const index::Index* index_;
-};
-
 /// Everything behind the API, for as long as the server runs.
 struct Api {
   std::unique_ptr<OpenIndex> index;
-  std::shared_ptr<LazyModels> models;
+  std::shared_ptr<SharedModels> models;
   std::shared_ptr<proxy::Service> service;
 };
 
@@ -126,8 +100,11 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   }
 
   // The models' worker is started by the first question that needs it: most servers are never asked one.
-  api.models = std::make_shared<LazyModels>(context.settings, api.index->index);
-  service.perform = [models = api.models](const agent::Effect& effect) { return models->perform(effect); };
+  api.models = std::make_shared<SharedModels>(context.settings, api.index->index);
+  service.perform = [models = api.models](const agent::Effect& effect) {
+    const bool model = effect.kind() == agent::EffectKind::embed || effect.kind() == agent::EffectKind::score;
+    return perform(effect, model ? models->available() : Models::Available{});
+  };
   // As its log, what leaves a server repeats nobody's words unless that is switched on.
   context.traces.with_words(settings.log_questions);
   if (auto exporter = context.traces.of(context.settings)) service.on_trace = [exporter](const std::string& trace) { exporter->add(trace); };
@@ -135,6 +112,7 @@ Result<Api> make_api(Context& context, const Options& options, const proxy::Serv
   if (!made) {
     Error error = made.error();
     if (error.field == "key") error.field = key->variable;
+    else if (error.field == "QUESTION_LOG") place = settings.question_log;
     else place = "--upstream";
     return tl::unexpected(std::move(error));
   }

@@ -47,6 +47,7 @@ Result<std::unique_ptr<StoredDocument>> StoredDocument::open(const std::string& 
     if (!run) return tl::unexpected(std::move(run.error()));
     out->mapped_ = std::move((*run)->file);
     out->document_ = std::move((*run)->run.document);
+    out->run_identity_ = std::move((*run)->identity);
     return out;
   }
   diagnosis::ReadOptions reading = options;
@@ -68,9 +69,21 @@ std::function<void(std::size_t)> StoredDocument::passed() const {
   };
 }
 
-report::Ink ink(int file_descriptor) {
-  const Palette colours = palette(file_descriptor);
-  return {colours.bold, colours.dim, colours.good, colours.bad, colours.reset};
+void StoredDocument::write_results(const std::vector<json::Writer*>& writers) const {
+  constexpr std::uint32_t often = 4096;
+  const diagnosis::Evaluation& evaluation = *document_.evaluation;
+  const auto let_go = passed();
+  for (json::Writer* writer : writers) writer->begin_array();
+  for (std::uint32_t i = 0; i < evaluation.queries().size(); ++i) {
+    const diagnosis::QueryResult result = evaluation.result(i);
+    for (json::Writer* writer : writers) diagnosis::write(*writer, result, evaluation.header().k);
+    if (!let_go || i % often != often - 1) continue;
+    // What a probe found is no part of the file.
+    const auto* const at = reinterpret_cast<const std::byte*>(evaluation.queries()[i].json.data());
+    const auto bytes = mapped_->bytes();
+    if (std::greater_equal<>()(at, bytes.data()) && std::less<>()(at, bytes.data() + bytes.size())) let_go(static_cast<std::size_t>(at - bytes.data()));
+  }
+  for (json::Writer* writer : writers) writer->end_array();
 }
 
 }  // namespace polygraph::cli

@@ -7,7 +7,6 @@
 #include "cli/kept_results.hpp"
 #include "cli/mapped_file.hpp"
 #include "wasm/diagnosis/document.hpp"
-#include "wasm/report/layout.hpp"
 
 namespace polygraph::cli {
 
@@ -20,19 +19,22 @@ class StoredDocument {
 
   const diagnosis::Document& document() const noexcept { return document_; }
   diagnosis::Document& document() noexcept { return document_; }
-  /// Lets the pages of the text go that were read, so that a file's size is no bound.
-  std::function<void(std::size_t)> passed() const;
+  /// Of a run: the JSON object that says what was run over what; empty for any other document.
+  const std::string& run_identity() const noexcept { return run_identity_; }
+  /// Writes the document's results as an array into each of `writers`; each result is read once, and the pages of the text that
+  /// were read go, so that a file's size is no bound.
+  void write_results(const std::vector<json::Writer*>& writers) const;
 
  private:
   StoredDocument() = default;
+  /// Lets the pages of the text go up to an offset.
+  std::function<void(std::size_t)> passed() const;
   std::optional<MappedFile> mapped_;
-  std::string text_;
+  std::string text_, run_identity_;
   diagnosis::Document document_;
 };
 
 /// The file that a name of the command line means, for messages: the kept result's own, or the name itself.
 std::string file_of(const std::string& name, const KeptResults& kept);
-
-report::Ink ink(int file_descriptor);
 
 }  // namespace polygraph::cli

@@ -7,7 +7,7 @@
 
 namespace polygraph::cli {
 
-judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer) {
+judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer, std::span<const judges::Metric> metrics) {
   judges::JudgeInput input;
   input.question = item.question;
   input.answer = answer.result.generated_answer.value_or("");
@@ -16,6 +16,7 @@ judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer) {
   input.context = answer.context;
   input.citations = answer.citations;
   input.reference_answer = item.reference_answer;
+  input.metrics.assign(metrics.begin(), metrics.end());
   return input;
 }
 
@@ -29,8 +30,8 @@ class Offline final : public JudgeHost {
 
   const std::string& identity() const noexcept override { return identity_; }
 
-  Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) override {
-    auto judge = judges::OfflineJudge::create(judge_input(item, answer), tokenizer_);
+  Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer, std::span<const judges::Metric> metrics) override {
+    auto judge = judges::OfflineJudge::create(judge_input(item, answer, metrics), tokenizer_);
     if (!judge) return tl::unexpected(judge.error());
     agent::Logits logits;
     if (const auto request = judge->request()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "cli/host.hpp"
@@ -16,12 +17,13 @@ class JudgeHost {
   virtual ~JudgeHost() = default;
   /// A JSON object: provider, model and prompts, for a run's identity and its report.
   virtual const std::string& identity() const noexcept = 0;
-  /// Fails only on what ends a run (`quota_spent`, a key that is refused); what goes wrong with one answer is its judge error.
-  virtual Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) = 0;
+  /// Only `metrics` are asked for. Fails only on what ends a run (`quota_spent`, a key that is refused); what goes wrong with one
+  /// answer is its judge error.
+  virtual Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer, std::span<const judges::Metric> metrics = judges::all_metrics) = 0;
 };
 
 /// What a judge is shown of an answered item.
-judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer);
+judges::JudgeInput judge_input(const golden::Item& item, const Answer& answer, std::span<const judges::Metric> metrics);
 
 struct LlmJudge {
   std::string provider, model;  ///< model empty: the setting JUDGE_MODEL

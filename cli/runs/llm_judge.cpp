@@ -47,8 +47,8 @@ class LanguageModel final : public JudgeHost {
 
   const std::string& identity() const noexcept override { return identity_; }
 
-  Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer) override {
-    judges::JudgeInput input = judge_input(item, answer);
+  Result<judges::Judgement> judge(const golden::Item& item, const Answer& answer, std::span<const judges::Metric> metrics) override {
+    judges::JudgeInput input = judge_input(item, answer, metrics);
     input.salt = salt_;
     if (!tokenizer_) std::erase(input.metrics, judges::Metric::answer_relevancy);
     auto judge = judges::Judge::create(std::move(input), tokenizer_ ? &*tokenizer_ : nullptr);

@@ -7,6 +7,8 @@
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
+#include "wasm/diagnosis/agent_run.hpp"
+
 namespace polygraph::cli {
 namespace {
 
@@ -50,12 +52,12 @@ RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunSco
 }
 
 Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge, const std::set<std::string>* judged, const golden::Set& set,
-                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on,
+                              const RunScope& scope, const std::function<bool(const RunProgress&)>& go_on,
                               const std::function<void(const std::string&)>& on_trace) {
   std::vector<RunItem> all, open;
   std::vector<const golden::Item*> items;
   for (const golden::Item& item : set.items) {
-    for (std::uint32_t repeat = 1; repeat <= repeats; ++repeat) {
+    for (std::uint32_t repeat = 1; repeat <= scope.repeats; ++repeat) {
       all.push_back({item.id, repeat});
       if (file.has(all.back())) continue;
       open.push_back(all.back());
@@ -82,12 +84,13 @@ Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge,
         judgement = judges::to_json(*verdicts);
         if (has_judge_error(*verdicts)) ++progress.judge_errors;
       }
+      diagnosis::complete_agent(answer.result);
       std::string golden = golden::write_item(*items[place]);
       while (golden.ends_with('\n')) golden.pop_back();
-      if (auto written = file.append(open[place], golden, diagnosis::to_json(answer.result), judgement, utc_now()); !written) return stop(written.error());
+      if (auto written = file.append(open[place], golden, diagnosis::to_json(answer.result, scope.k), judgement, utc_now()); !written) return stop(written.error());
       if (on_trace && !answer.result.trace.empty()) on_trace(answer.result.trace);
       ++progress.done;
-      if (!answer.result.completed()) ++progress.failed;
+      if (!answer.result.completed() && progress.failed++ == 0) progress.first_failure = items[place]->id + ": " + answer.result.error.value_or("no reason was given");
       progress.interrupted = !go_on(progress);
       return !progress.interrupted;
     });

@@ -27,13 +27,14 @@ RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunSco
 struct RunProgress {
   std::uint64_t done = 0, total = 0, failed = 0, judge_errors = 0;
   bool interrupted = false;
+  std::string first_failure = {};  ///< of those that were answered now: the item and why it failed
 };
 
 /// Answers every item that the file lacks, judges it where its id is in `judged` (null: all), and appends it at once. Ends
 /// early where `go_on` says so. Fails on what would go wrong with every further item; what is finished is kept. `on_trace` gets
-/// the trace of each item that was answered now, where it has one.
+/// the trace of each item that was answered now, where it has one. Of `scope` K and the number of repeats count.
 Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge, const std::set<std::string>* judged, const golden::Set& set,
-                              std::uint32_t repeats, const std::function<bool(const RunProgress&)>& go_on,
+                              const RunScope& scope, const std::function<bool(const RunProgress&)>& go_on,
                               const std::function<void(const std::string&)>& on_trace = nullptr);
 
 /// 2026-12-01T12:00:00Z

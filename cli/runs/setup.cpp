@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,9 @@ std::string joined(const std::vector<std::string>& ids, std::size_t most = 5) {
   for (std::size_t i = 0; i < std::min(ids.size(), most); ++i) out += (i > 0 ? ", " : "") + ids[i];
   return ids.size() > most ? out + fmt::format(" and {} more", ids.size() - most) : out;
 }
+
+/// Without the log of a pipeline that may stand behind it.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// Of the running program.
 std::string program_digest() {
@@ -62,8 +66,23 @@ Result<golden::Set> sourced(golden::Set set, const RunOptions& options, std::str
 
 }  // namespace
 
+std::vector<CLI::Option*> add_asking_options(CLI::App& command, RunOptions& options) {
+  return {
+      command.add_option("--index", options.index, "Index file (default: the one that set-up built)")->type_name("FILE"),
+      command.add_option("--judge", options.judge, "Who judges the answers: offline, groq, openai, anthropic, gemini, ollama (default: nobody)")->type_name("PROVIDER"),
+      command.add_option("--judge-model", options.judge_model, "The judge's model (default: the setting JUDGE_MODEL)")->type_name("M"),
+      command.add_option("--set", options.set, "NAME=VALUE of the configuration, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false),
+      command.add_option("--call-limit", options.call_limit_s, "Seconds that a call of a pipeline may take")->capture_default_str()->check(CLI::Range(0.001, 86400.0)),
+      command.add_option("--refusal-pattern", options.refusal_pattern, "An answer of a pipeline that matches this is a refusal")->type_name("REGEX"),
+      command.add_option("--python", options.python, "Interpreter of a .py pipeline")->capture_default_str(),
+      command.add_option("--node", options.node, "Interpreter of a .mjs pipeline")->capture_default_str(),
+      command.add_flag("--no-cache", options.no_cache, "Asks models anew even where the answer is kept"),
+      command.add_flag("--wait", options.wait, "Waits when a quota is spent, instead of ending with status 4"),
+  };
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("--index", options.index, "Index file (default: the one that set-up built)")->type_name("FILE");
+  add_asking_options(command, options);
   command.add_option("--dataset", options.dataset, "Golden set (default: the one over the default corpus)")->type_name("FILE");
   command.add_option("--golden-source", options.golden_source, "ai_reviewed (default where a review stands beside the set), verified or all")->type_name("S");
   command.add_option("--review", options.review, "Review file of ai_reviewed (default: SET.review.json beside the set)")->type_name("FILE");
@@ -73,18 +92,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--shard", options.shard, "Only part I of N: 2/5")->type_name("I/N");
   command.add_option("--k", options.k, "Retrieval metrics of a result are at this rank")->capture_default_str()->check(CLI::Range(1U, 1000U));
   command.add_option("--repeats", options.repeats, "Runs each item so often")->capture_default_str()->check(CLI::Range(1U, 1000U));
-  command.add_option("--judge", options.judge, "Who judges the answers: offline, groq, openai, anthropic, gemini, ollama (default: nobody)")->type_name("PROVIDER");
-  command.add_option("--judge-model", options.judge_model, "The judge's model (default: the setting JUDGE_MODEL)")->type_name("M");
   command.add_option("--judge-items", options.judge_items, "The judge sees a fixed stratified subset of so many items (default: all)")->type_name("N");
-  command.add_option("--set", options.set, "NAME=VALUE of the configuration, may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
   command.add_option("--concurrency", options.concurrency, "Questions of a pipeline under way at once")->capture_default_str()->check(CLI::Range(1U, 256U));
   command.add_option("--warm-up", options.warm_up, "Asks a pipeline so many questions before, unmeasured")->capture_default_str();
-  command.add_option("--call-limit", options.call_limit_s, "Seconds that a call of a pipeline may take")->capture_default_str()->check(CLI::Range(0.001, 86400.0));
-  command.add_option("--refusal-pattern", options.refusal_pattern, "An answer of a pipeline that matches this is a refusal")->type_name("REGEX");
-  command.add_option("--python", options.python, "Interpreter of a .py pipeline")->capture_default_str();
-  command.add_option("--node", options.node, "Interpreter of a .mjs pipeline")->capture_default_str();
-  command.add_flag("--no-cache", options.no_cache, "Asks models anew even where the answer is kept");
-  command.add_flag("--wait", options.wait, "Waits when a quota is spent, instead of ending with status 4");
   command.add_flag("--fresh", options.fresh, "Begins anew what is finished or half finished");
   command.add_flag("--skip-unknown", options.skip_unknown, "Leaves out items whose gold the index lacks");
   command.add_flag("--json", options.json, "One JSON object a run on stdout");
@@ -171,7 +181,10 @@ std::vector<SubjectOf> subjects_of(const RunOptions& options) {
   return subjects;
 }
 
-Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& options, std::string& file) {
+namespace {
+
+/// Settings and, where something needs it, the index.
+Result<std::unique_ptr<Bench>> open_bench(Context& context, const RunOptions& options, std::string& file) {
   for (const auto& assignment : options.set) {
     if (auto done = context.settings.set(assignment); !done) return tl::unexpected(done.error());
   }
@@ -182,14 +195,12 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
     if (!opened && needs_index) return tl::unexpected(opened.error());
     if (opened) bench->opened = std::move(*opened);
   }
-  const index::Index* index = options.configs.empty() ? nullptr : &bench->opened->index;
-  auto items = read_items(context.settings, options, index, file);
-  if (!items) return tl::unexpected(items.error());
-  bench->items = std::move(*items);
-  if (index != nullptr) bench->items.scope.index_digest = index->digest();
-  file.clear();
+  return bench;
+}
 
-  bool models = !options.judge.empty() && bench->opened, llm = false;
+/// Models, language models and judge.
+Result<void> start_models(Context& context, const RunOptions& options, Bench& bench) {
+  bool models = !options.judge.empty() && bench.opened, llm = false;
   for (const auto& name : options.configs) {
     auto config = context.settings.agent_config(name);
     if (!config) return tl::unexpected(config.error());
@@ -198,31 +209,54 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
     llm = llm || config->provider == agent::Provider::openai_compatible;
   }
   if (models) {
-    bench->models = std::make_unique<Models>(context.settings);
-    auto available = bench->models->available(bench->opened->index);
+    bench.models = std::make_unique<Models>(context.settings);
+    auto available = bench.models->available(bench.opened->index);
     if (!available) return tl::unexpected(available.error());
-    bench->available = std::move(*available);
+    bench.available = std::move(*available);
   }
   if (llm) {
-    auto created = Llm::create(context.settings, bench->opened->index);
+    auto created = Llm::create(context.settings, bench.opened->index);
     if (!created) return tl::unexpected(created.error());
-    bench->llm = std::move(*created);
-    bench->available.llm = bench->llm.get();
+    bench.llm = std::move(*created);
+    bench.available.llm = bench.llm.get();
   }
   if (options.judge == "offline") {
-    auto judge = offline_judge(bench->opened->index, bench->available);
+    auto judge = offline_judge(bench.opened->index, bench.available);
     if (!judge) return tl::unexpected(judge.error());
-    bench->judge = std::move(*judge);
+    bench.judge = std::move(*judge);
   } else if (!options.judge.empty()) {
     auto judge = llm_judge(context.settings, {options.judge, options.judge_model, options.no_cache, options.wait},
-                           bench->opened ? &bench->opened->index : nullptr, bench->available);
+                           bench.opened ? &bench.opened->index : nullptr, bench.available);
     if (!judge) return tl::unexpected(judge.error());
-    bench->judge = std::move(*judge);
+    bench.judge = std::move(*judge);
   }
-  if (bench->judge && options.judge_items > 0) {
-    const auto ids = golden::stratified_ids(bench->items.set, options.judge_items);
-    bench->judged = {ids.begin(), ids.end()};
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& options, std::string& file) {
+  auto bench = open_bench(context, options, file);
+  if (!bench) return bench;
+  const index::Index* index = options.configs.empty() ? nullptr : &(*bench)->opened->index;
+  auto items = read_items(context.settings, options, index, file);
+  if (!items) return tl::unexpected(items.error());
+  (*bench)->items = std::move(*items);
+  if (index != nullptr) (*bench)->items.scope.index_digest = index->digest();
+  file.clear();
+  if (auto started = start_models(context, options, **bench); !started) return tl::unexpected(started.error());
+  if ((*bench)->judge && options.judge_items > 0) {
+    const auto ids = golden::stratified_ids((*bench)->items.set, options.judge_items);
+    (*bench)->judged = {ids.begin(), ids.end()};
   }
+  return bench;
+}
+
+Result<std::unique_ptr<Bench>> set_up_without_items(Context& context, const RunOptions& options, std::string& file) {
+  auto bench = open_bench(context, options, file);
+  if (!bench) return bench;
+  file.clear();
+  if (auto started = start_models(context, options, **bench); !started) return tl::unexpected(started.error());
   return bench;
 }
 
@@ -235,7 +269,10 @@ Result<std::unique_ptr<Subject>> open_subject(Context& context, const RunOptions
     how.shims = pipelines::shim_folder(distribution(context.settings));
     std::error_code ignored;
     how.program = fs::read_symlink("/proc/self/exe", ignored);
-    return pipeline_subject({of.name, options.k, options.concurrency, options.warm_up, options.refusal_pattern}, std::move(how));
+    auto opened = pipeline_subject({of.name, options.k, options.concurrency, options.warm_up, options.refusal_pattern}, std::move(how));
+    // The line is that of the pipeline's file, which is the field.
+    if (!opened && opened.error().line != 0) opened.error().field += fmt::format(":{}", std::exchange(opened.error().line, 0));
+    return opened;
   }
   auto config = context.settings.agent_config(of.name);
   if (!config) return tl::unexpected(config.error());
@@ -274,7 +311,7 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
   }
   ProgressLine line(subject.name());
   const auto before = run->done();
-  auto finished = run_items(*run, subject, bench.judge.get(), bench.judged.empty() ? nullptr : &bench.judged, bench.items.set, options.repeats,
+  auto finished = run_items(*run, subject, bench.judge.get(), bench.judged.empty() ? nullptr : &bench.judged, bench.items.set, bench.items.scope,
                             [&](const RunProgress& progress) {
                               line.update(progress.done, progress.total, "items");
                               return !interrupted();
@@ -297,7 +334,7 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
   }
   std::string words = before == header.items ? "nothing to do: all" : "done:";
   words = fmt::format("{}: {} {} items in {}", subject.name(), words, header.items, file.string());
-  if (finished->failed > 0) words += fmt::format("; {} failed", finished->failed);
+  if (finished->failed > 0) words += fmt::format("; {} failed, the first was {}", finished->failed, printable(first_line(finished->first_failure)));
   if (finished->judge_errors > 0) words += fmt::format("; {} with a judge error", finished->judge_errors);
   say(words);
   if (header.items > before && finished->failed == header.items - before && before == 0) done.status = ExitCode::model_or_network;

@@ -27,7 +27,9 @@ struct RunOptions {
   bool no_cache = false, wait = false, fresh = false, json = false, skip_unknown = false;
 };
 
-/// The options that `run` and `matrix` share.
+/// The options of whatever asks a pipeline or a judge: index, judge, settings, how a pipeline is called.
+std::vector<CLI::Option*> add_asking_options(CLI::App& command, RunOptions& options);
+/// Those and the others that `run`, `matrix` and `compare` share.
 void add_run_options(CLI::App& command, RunOptions& options);
 
 /// The golden set beside this one's index: assets/golden/docker-doc.jsonl.
@@ -57,6 +59,8 @@ struct Bench {
   std::set<std::string> judged;           ///< ids that the judge sees; empty: all
 };
 Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& options, std::string& file);
+/// The same without a golden set, where its results are stored already.
+Result<std::unique_ptr<Bench>> set_up_without_items(Context& context, const RunOptions& options, std::string& file);
 
 /// The subjects in the order of the options: configurations, then pipelines.
 struct SubjectOf {

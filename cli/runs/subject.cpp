@@ -10,6 +10,9 @@
 #include "cli/mapped_file.hpp"
 #include "cli/pipelines/ask_all.hpp"
 #include "wasm/agent/agent.hpp"
+#include "wasm/agent/citations.hpp"
+#include "wasm/agent/extractive/answerer.hpp"
+#include "wasm/agent/reply.hpp"
 #include "wasm/report/agent_result.hpp"
 #include "wasm/text/digest.hpp"
 #include "wasm/trace/trace.hpp"
@@ -48,7 +51,78 @@ class Agents final : public Subject {
     return {};
   }
 
+  Result<Answer> answer_over(const golden::Item& item, std::span<const judges::Passage> chunks) override {
+    std::vector<index::ChunkNo> context;
+    for (const auto& chunk : chunks) {
+      const auto known = index_.find_chunk(chunk.id);
+      if (!known) return fail(ErrorCode::mismatch, "the index has no chunk " + chunk.id + ", which the agent is to answer from", "--index");
+      context.push_back(*known);
+    }
+    Answer out;
+    take_from_item(out.result, item);
+    out.context.assign(chunks.begin(), chunks.end());
+    auto generated = of_.config.provider == agent::Provider::extractive ? quote(item.question, context) : complete(item.question, chunks);
+    if (!generated && (generated.error().code == ErrorCode::quota_spent || generated.error().code == ErrorCode::model_unavailable)) {
+      return tl::unexpected(std::move(generated.error()));
+    }
+    if (!generated) {
+      out.status = judges::AnswerStatus::failed;
+      out.result.status = "failed";
+      out.result.error = "generate: " + generated.error().message;
+      return out;
+    }
+    const bool refused = generated->citations.empty();
+    out.status = refused ? judges::AnswerStatus::refused : judges::AnswerStatus::answered;
+    out.result.refused = refused;
+    out.result.generated_answer = std::move(generated->text);
+    for (const agent::Citation& citation : generated->citations) out.citations.push_back({citation.chunk_id, citation.begin, citation.end});
+    return out;
+  }
+
  private:
+  /// What the agent's generate node makes of a context: an answer with its citations; none where it declines.
+  struct Written {
+    std::string text;
+    std::vector<agent::Citation> citations;
+  };
+
+  agent::EffectResult ask(decltype(agent::Effect::request) request) const {
+    agent::Effect effect;
+    effect.request = std::move(request);
+    return perform(effect, models_);
+  }
+
+  Result<Written> quote(const std::string& question, const std::vector<index::ChunkNo>& context) const {
+    const agent::extractive::Answerer answerer(index_, question, context);
+    agent::Logits logits;
+    if (of_.config.retrieval.use_reranker) {
+      agent::ScoreRequest request;
+      for (text::Encoding& pair : answerer.pairs(of_.config.retrieval.max_pair_tokens)) request.pairs.push_back(agent::token_pair(std::move(pair)));
+      if (!request.pairs.empty()) {
+        agent::EffectResult scored = ask(std::move(request));
+        if (const auto* error = std::get_if<Error>(&scored.value)) return tl::unexpected(*error);
+        logits = std::get<agent::Logits>(std::move(scored.value));
+      }
+    }
+    agent::extractive::Answer answer = answerer.answer(logits.values, false);
+    return Written{std::move(answer.text), std::move(answer.citations)};
+  }
+
+  Result<Written> complete(const std::string& question, std::span<const judges::Passage> chunks) const {
+    agent::CompleteRequest request;
+    request.task = agent::Task::generate;
+    request.question = question;
+    for (const auto& chunk : chunks) request.chunk_ids.push_back(chunk.id);
+    const std::vector<std::string> context = request.chunk_ids;
+    const agent::EffectResult reply = ask(std::move(request));
+    if (const auto* error = std::get_if<Error>(&reply.value)) return tl::unexpected(*error);
+    if (reply.finish == "length") return fail(ErrorCode::provider_failed, "the reply was cut by the token limit after " + std::to_string(reply.tokens.out) + " tokens");
+    const std::string& draft = std::get<agent::Completion>(reply.value).text;
+    agent::CheckedAnswer checked = agent::check_citations(index_, draft, context);
+    if (agent::declines(draft)) checked.citations.clear();
+    return Written{std::move(checked.text), std::move(checked.citations)};
+  }
+
   Result<Answer> answer(const golden::Item& item) const {
     auto agent = agent::Agent::create(index_, item.question, of_.config);
     if (!agent) return tl::unexpected(agent.error());
@@ -115,6 +189,22 @@ class Pipelines final : public Subject {
     return {};
   }
 
+  Result<Answer> answer_over(const golden::Item& item, std::span<const judges::Passage> chunks) override {
+    if (!pipeline_->generates()) return fail(ErrorCode::invalid_argument, "the pipeline " + name() + " only retrieves: there is no generation to ask", "--pipeline");
+    std::vector<pipelines::Chunk> given;
+    for (const auto& chunk : chunks) given.push_back({chunk.id, chunk.text, std::nullopt, ""});
+    Answer out;
+    take_from_item(out.result, item);
+    out.context.assign(chunks.begin(), chunks.end());
+    const auto generated = pipeline_->generate(item.question, given);
+    if (generated) {
+      take_generated(out, *generated);
+    } else {
+      fail_with(out, generated.error(), "generate");
+    }
+    return out;
+  }
+
  private:
   Answer of_asked(const pipelines::Asked& asked, const golden::Item& item) const {
     Answer out;
@@ -122,10 +212,7 @@ class Pipelines final : public Subject {
     take_from_item(result, item);
     Json log = Json::object();
     const auto failed = [&](const pipelines::Failed& why, std::string_view call) {
-      out.status = judges::AnswerStatus::failed;
-      result.status = "failed";
-      result.error = std::string(call) + ": " + why.type + ": " + why.message;
-      if (!why.file.empty()) *result.error += " (" + why.file + ':' + std::to_string(why.line) + ')';
+      fail_with(out, why, call);
       note(log, why.log);
     };
     if (!asked.retrieval) {
@@ -140,25 +227,36 @@ class Pipelines final : public Subject {
     }
     if (asked.generation && !*asked.generation) failed(asked.generation->error(), "generate");
     if (asked.generation && *asked.generation) {
-      const pipelines::Generated& generated = **asked.generation;
-      result.generated_answer = generated.answer;
-      result.latency.generation_ms = generated.ms;
-      result.refused = generated.refused;
-      if (!result.refused && refusal_) result.refused = std::regex_search(generated.answer, *refusal_);
-      if (result.refused.value_or(false)) out.status = judges::AnswerStatus::refused;
-      for (const std::string& id : generated.citations.value_or(std::vector<std::string>())) out.citations.push_back({id, 0, 0});
-      if (generated.usage) {
-        Json usage = Json::object();
-        if (generated.usage->tokens_in) usage["tokens_in"] = *generated.usage->tokens_in;
-        if (generated.usage->tokens_out) usage["tokens_out"] = *generated.usage->tokens_out;
-        if (generated.usage->cost_usd) usage["cost_usd"] = *generated.usage->cost_usd;
-        result.others.emplace_back("usage", usage.dump());
-      }
-      note(log, generated.log);
+      take_generated(out, **asked.generation);
+      note(log, (**asked.generation).log);
     }
     if (!log.empty()) result.others.emplace_back("log", log.dump(-1, ' ', false, Json::error_handler_t::replace));
     diagnosis::complete_metrics(result, of_.k);
     return out;
+  }
+
+  void take_generated(Answer& out, const pipelines::Generated& generated) const {
+    auto& result = out.result;
+    result.generated_answer = generated.answer;
+    result.latency.generation_ms = generated.ms;
+    result.refused = generated.refused;
+    if (!result.refused && refusal_) result.refused = std::regex_search(generated.answer, *refusal_);
+    if (result.refused.value_or(false)) out.status = judges::AnswerStatus::refused;
+    for (const std::string& id : generated.citations.value_or(std::vector<std::string>())) out.citations.push_back({id, 0, 0});
+    if (generated.usage) {
+      Json usage = Json::object();
+      if (generated.usage->tokens_in) usage["tokens_in"] = *generated.usage->tokens_in;
+      if (generated.usage->tokens_out) usage["tokens_out"] = *generated.usage->tokens_out;
+      if (generated.usage->cost_usd) usage["cost_usd"] = *generated.usage->cost_usd;
+      result.others.emplace_back("usage", usage.dump());
+    }
+  }
+
+  static void fail_with(Answer& out, const pipelines::Failed& why, std::string_view call) {
+    out.status = judges::AnswerStatus::failed;
+    out.result.status = "failed";
+    out.result.error = std::string(call) + ": " + why.type + ": " + why.message;
+    if (!why.file.empty()) *out.result.error += " (" + why.file + ':' + std::to_string(why.line) + ')';
   }
 
   static void note(Json& log, const pipelines::Log& of) {

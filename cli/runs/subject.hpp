@@ -42,6 +42,10 @@ class Subject {
   /// `model_unavailable`, a key that is refused.
   using Use = std::function<bool(std::size_t place, Answer answer)>;
   virtual Result<void> answer(std::span<const golden::Item* const> items, const Use& use) = 0;
+
+  /// Generation alone, over `chunks` (best first) in place of what the subject would retrieve. Fails as answer() does, and with
+  /// `invalid_argument` where the subject only retrieves.
+  virtual Result<Answer> answer_over(const golden::Item& item, std::span<const judges::Passage> chunks) = 0;
 };
 
 struct AgentSubject {

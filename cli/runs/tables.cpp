@@ -1,6 +1,7 @@
 #include "cli/runs/tables.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "cli/runs/setup.hpp"
 #include "cli/runs/site_document.hpp"
 #include "cli/whole_file.hpp"
+#include "wasm/report/comparison_text.hpp"
 #include "wasm/report/table.hpp"
 
 namespace polygraph::cli {
@@ -24,13 +26,22 @@ std::string results_section(std::span<const report::EvaluatedRun> runs, bool all
   return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
 
-std::string evaluation_json(const report::EvaluatedRun& run) {
+template <class Write>
+std::string written(const Write& write) {
   std::string out;
   {
     json::Writer writer([&](std::string_view piece) { out += piece; });
-    report::write_evaluation(writer, run, true);
+    write(writer);
   }
   return out;
+}
+
+std::string evaluation_json(const report::EvaluatedRun& run) {
+  return written([&](json::Writer& writer) { report::write_evaluation(writer, run, true); });
+}
+
+std::string matrix_json(const comparison::Matrix& matrix) {
+  return written([&](json::Writer& writer) { comparison::write_matrix(writer, matrix); });
 }
 
 }  // namespace
@@ -39,13 +50,16 @@ Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
   auto mapped = MappedFile::open(file);
   if (!mapped) return tl::unexpected(mapped.error());
   const std::string_view text(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
+  // The header comes first: it says what was run over what.
+  auto header = read_run(text.substr(0, std::min(text.size(), text.find('\n') + 1)), [](const RunLine&) -> Result<void> { return {}; });
+  if (!header) return tl::unexpected(header.error());
   auto run = report::evaluate_run(text, [&](std::size_t passed) {
     // Read again when something of it is shown: the pages are the file's.
     constexpr std::size_t page = 4096;
     ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
   });
   if (!run) return tl::unexpected(run.error());
-  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), std::move(*run)});
+  return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), std::move(*run), std::move(header->identity)});
 }
 
 Result<std::vector<fs::path>> latest_runs(const Settings& settings) {
@@ -61,6 +75,11 @@ Result<std::vector<fs::path>> latest_runs(const Settings& settings) {
   return files;
 }
 
+report::Ink ink(int file_descriptor) {
+  const Palette colours = palette(file_descriptor);
+  return {colours.bold, colours.dim, colours.good, colours.bad, colours.reset};
+}
+
 ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const ShowOptions& options) {
   std::vector<std::unique_ptr<LoadedRun>> loaded;
   std::vector<report::EvaluatedRun> runs;
@@ -70,13 +89,25 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
     runs.push_back(std::move((*run)->run));
     loaded.push_back(std::move(*run));
   }
+  std::optional<comparison::Matrix> matrix;
+  if (runs.size() > 1) {
+    auto compared = report::matrix_of(runs);
+    if (compared) {
+      matrix = std::move(*compared);
+    } else {
+      say("note: no ranking: " + printable(compared.error().message));
+    }
+  }
   if (options.json) {
     for (const auto& run : runs) print(evaluation_json(run) + '\n');
+    if (matrix) print(matrix_json(*matrix) + '\n');
   } else {
-    print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs));
+    print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes_text(runs) + (runs.size() > 1 ? "\n" : "") + report::tests_text(runs));
+    if (matrix) print('\n' + report::matrix_text(*matrix, ink(STDOUT_FILENO)));
   }
   if (!options.md.empty()) {
     std::string text = "# Results\n\n" + results_section(runs, true) + '\n';
+    if (matrix) text += "## Ranking\n\n" + report::matrix_markdown(*matrix) + '\n';
     for (const auto& run : runs) {
       const std::string cases = report::failure_cases(run);
       if (!cases.empty()) text += "## Failures of " + run.facts.name + "\n\n" + cases;

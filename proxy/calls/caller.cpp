@@ -465,6 +465,18 @@ struct Caller::State : std::enable_shared_from_this<Caller::State> {
     else ++of.without_price;
   }
 
+  static std::shared_ptr<Run> make_run(ModelRequest request, Ask how, std::function<void(ModelOutcome)> done) {
+    auto run = std::make_shared<Run>();
+    run->request = std::move(request);
+    run->how = std::move(how);
+    run->done = std::move(done);
+    return run;
+  }
+
+  void post(std::shared_ptr<Run> run) {
+    net::post(context, [this, run = std::move(run)]() mutable { start(std::move(run)); });
+  }
+
   /// On the caller's thread.
   void start(std::shared_ptr<Run> run) {
     running.insert(run);
@@ -480,21 +492,26 @@ struct Caller::State : std::enable_shared_from_this<Caller::State> {
         net::detached);
   }
 
+  /// On the caller's thread.
+  static void abandon(Run& run) {
+    run.call->abandoned = true;
+    if (auto interrupt = run.call->interrupt) interrupt();
+  }
+
   void stop() {
     net::post(context, [this] {
       stopped = true;
       const auto all = running;
-      for (const auto& run : all) {
-        run->call->abandoned = true;
-        if (auto interrupt = run->call->interrupt) interrupt();
-      }
+      for (const auto& run : all) abandon(*run);
     });
   }
 
-  template <class Value>
-  Value wait_for(std::future<Value> future) {
+  /// `look` is called now and then meanwhile.
+  template <class Value, class Look>
+  Value wait_for(std::future<Value> future, Look look) {
     while (future.wait_for(look_for_cancel) != std::future_status::ready) {
       if (options.cancelled && options.cancelled()) stop();
+      look();
     }
     return future.get();
   }
@@ -521,16 +538,21 @@ Caller::~Caller() {
 ModelOutcome Caller::ask(ModelRequest request, Ask how) {
   auto promise = std::make_shared<std::promise<ModelOutcome>>();
   auto future = promise->get_future();
-  ask(std::move(request), std::move(how), [promise](ModelOutcome outcome) { promise->set_value(std::move(outcome)); });
-  return state_->wait_for(std::move(future));
+  const auto cancelled = how.cancelled;
+  const auto run = State::make_run(std::move(request), std::move(how), [promise](ModelOutcome outcome) { promise->set_value(std::move(outcome)); });
+  state_->post(run);
+  bool told = false;
+  return state_->wait_for(std::move(future), [&] {
+    if (told || !cancelled || !cancelled()) return;
+    told = true;
+    net::post(state_->context, [state = state_.get(), run] {
+      if (state->running.contains(run)) State::abandon(*run);
+    });
+  });
 }
 
 void Caller::ask(ModelRequest request, Ask how, std::function<void(ModelOutcome)> done) {
-  auto run = std::make_shared<State::Run>();
-  run->request = std::move(request);
-  run->how = std::move(how);
-  run->done = std::move(done);
-  net::post(state_->context, [state = state_.get(), run = std::move(run)]() mutable { state->start(std::move(run)); });
+  state_->post(State::make_run(std::move(request), std::move(how), std::move(done)));
 }
 
 tl::expected<std::vector<ListedModel>, ModelFailure> Caller::models() {
@@ -547,7 +569,7 @@ tl::expected<std::vector<ListedModel>, ModelFailure> Caller::models() {
       handle->reset();
     });
   });
-  ChatReply reply = state_->wait_for(std::move(future));
+  ChatReply reply = state_->wait_for(std::move(future), [] {});
   if (reply.outcome == Outcome::answered) return std::move(reply.models);
   CallEnd end;
   end.reply = std::move(reply);

@@ -72,6 +72,7 @@ struct Ask {
   bool use_cache = true;
   std::uint64_t sample = 0;          ///< which of several answers to the same request: each is kept by itself
   std::function<void(std::string_view)> on_delta = nullptr;  ///< with `stream`: text as it comes, on the caller's thread
+  std::function<bool()> cancelled = nullptr;  ///< asked now and then while ask() blocks; ends this request alone, as `interrupted`
 };
 
 /// What one role's asks came to.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "proxy/http/content_policy.hpp"
 #include "wasm/text/utf8.hpp"
 
 namespace polygraph::http {
@@ -119,9 +120,15 @@ Answer error_answer(const Refusal& refusal, std::optional<unsigned> retry_after,
   return answer;
 }
 
-std::string security_fields(std::string_view connect_endpoints, std::string_view inline_sources) {
+std::string content_policy(std::string_view connect_endpoints, std::string_view inline_sources) {
   const std::string of_page = inline_sources.empty() ? std::string() : " " + std::string(inline_sources);
-  std::string fields =
+  const std::string endpoints = connect_endpoints.empty() ? std::string() : " " + std::string(connect_endpoints);
+  return "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" + of_page + "; worker-src 'self'; connect-src 'self'" + endpoints +
+         "; img-src 'self' data:; style-src 'self'" + of_page + "; object-src 'none'; base-uri 'none'; form-action 'none'";
+}
+
+std::string security_fields(std::string_view connect_endpoints, std::string_view inline_sources) {
+  return
       "X-Content-Type-Options: nosniff\r\n"
       "Referrer-Policy: no-referrer\r\n"
       // The three that make a page cross-origin isolated, without which it gets no shared memory and so no threads.
@@ -129,16 +136,7 @@ std::string security_fields(std::string_view connect_endpoints, std::string_view
       "Cross-Origin-Embedder-Policy: require-corp\r\n"
       "Cross-Origin-Resource-Policy: same-origin\r\n"
       "Permissions-Policy: camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()\r\n"
-      "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" + of_page + "; worker-src 'self'; "
-      "connect-src 'self'";
-  if (!connect_endpoints.empty()) {
-    fields += ' ';
-    fields += connect_endpoints;
-  }
-  fields +=
-      "; img-src 'self' data:; style-src 'self'" + of_page + "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
-      "form-action 'none'\r\n";
-  return fields;
+      "Content-Security-Policy: " + content_policy(connect_endpoints, inline_sources) + "; frame-ancestors 'none'\r\n";
 }
 
 }  // namespace polygraph::http

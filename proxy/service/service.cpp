@@ -24,6 +24,7 @@
 #include "proxy/http/router.hpp"
 #include "proxy/service/bodies.hpp"
 #include "proxy/service/completions.hpp"
+#include "proxy/service/question_log.hpp"
 #include "proxy/tasks/prices.hpp"
 #include "wasm/agent/reply.hpp"
 #include "wasm/trace/trace.hpp"
@@ -89,7 +90,7 @@ std::string event(std::string_view name, const std::string& data) {
 
 class ServiceImplementation final : public Service, public std::enable_shared_from_this<ServiceImplementation> {
  public:
-  explicit ServiceImplementation(ServiceOptions options) : options_(std::move(options)) {}
+  ServiceImplementation(ServiceOptions options, std::unique_ptr<QuestionLog> questions) : options_(std::move(options)), questions_(std::move(questions)) {}
   ~ServiceImplementation() override {
     stopping_ = true;
     if (pool_) pool_->join();
@@ -240,6 +241,20 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     return fields;
   }
 
+  // --- the question log --------------------------------------------------------------------------------------------------
+
+  void note_question(const AskedQuestion& asked) {
+    if (questions_ == nullptr || questions_->add(asked)) return;
+    log_->event("error", "question_log", {{"message", "a question could not be written to the question log"}, {"file", settings().question_log}});
+  }
+
+  /// Of a run in the browser the server sees the tasks: a grader's verdict that nothing is relevant, or an answer.
+  void note_task(agent::Task task, const std::string& question, const std::string& text) {
+    if (task == agent::Task::generate) return note_question({question, "answered", {}});
+    if (task != agent::Task::grade) return;
+    if (const auto verdict = agent::parse_grade(text); verdict && !verdict->relevant) note_question({question, "not_relevant", verdict->reason});
+  }
+
   void complete(const Request& request, Responder respond) {
     admit(request, std::move(respond), [self = shared_from_this(), &request](Responder held) { self->complete_admitted(request, std::move(held)); });
   }
@@ -278,6 +293,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     listener.done = [self, state, handle, task, model, question, id](const TaskOutcome& outcome) {
       const auto fields = self->log_fields(model, outcome, question);
       const auto* done = std::get_if<Completed>(&outcome);
+      if (done != nullptr) self->note_task(task, question, done->text);
       if (state->body) {
         if (done != nullptr) {
           state->body->write(event("done", completed_body(task, *done, id)));
@@ -377,6 +393,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
     const agent::Run& run = agent->run();
     const std::string written = trace::to_json(run);
     if (options_.on_trace) options_.on_trace(written);
+    note_question(asked_question(run));
     if (run.status == agent::Status::failed && not_completed) {
       if (not_completed->refusal.status == 503) return recorded_or_busy(asked.question, *not_completed);
       const Told as = told(*not_completed, asked.question);
@@ -508,6 +525,7 @@ class ServiceImplementation final : public Service, public std::enable_shared_fr
   }
 
   ServiceOptions options_;
+  std::unique_ptr<QuestionLog> questions_;  ///< null: none is kept
   net::any_io_executor executor_;
   http::Log* log_ = nullptr;
   std::unique_ptr<StoreThread> store_;
@@ -523,7 +541,13 @@ Result<std::shared_ptr<Service>> Service::create(ServiceOptions options) {
   if (auto sound = check(options.upstream); !sound) return tl::unexpected(sound.error());
   // As many as may be used at once: a handshake costs more than a call.
   options.upstream.max_idle_connections = std::max<std::size_t>(options.upstream.max_idle_connections, options.settings.upstream_concurrency);
-  return std::shared_ptr<Service>(std::make_shared<ServiceImplementation>(std::move(options)));
+  std::unique_ptr<QuestionLog> questions;
+  if (const auto& file = options.settings.question_log; !file.empty()) {
+    auto opened = QuestionLog::open(file, options.settings.question_log_bytes);
+    if (!opened) return tl::unexpected(opened.error());
+    questions = std::move(*opened);
+  }
+  return std::shared_ptr<Service>(std::make_shared<ServiceImplementation>(std::move(options), std::move(questions)));
 }
 
 }  // namespace polygraph::proxy

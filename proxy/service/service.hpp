@@ -31,7 +31,7 @@ struct ServiceOptions {
 
 class Service {
  public:
-  /// Fails with `invalid_argument` for an upstream URL that can't be used. To be added to a server by its `add_routes`.
+  /// Fails with `invalid_argument` for an upstream URL that can't be used, with `io` for a question log. To be added to a server by its `add_routes`.
   static Result<std::shared_ptr<Service>> create(ServiceOptions options);
   virtual ~Service() = default;
 

@@ -116,6 +116,13 @@ std::vector<http::ExtraSetting> extra_settings(ServiceSettings& s) {
                            [&s](std::size_t v) { s.max_chunks = v; }));
   all.push_back(number<unsigned>("LOG_QUESTIONS", 0, 1, 0, "1: questions are written to the log",
                            [&s](unsigned v) { s.log_questions = v != 0; }));
+  all.push_back({"QUESTION_LOG", "none", "file for the questions alone, what became of them and the day, without clients; numbers and addresses masked; for `polygraph gaps`",
+                 [&s](std::string_view text) -> std::optional<std::string> {
+                   s.question_log = text;
+                   return std::nullopt;
+                 }});
+  all.push_back(number<std::uint64_t>("QUESTION_LOG_BYTES", 65'536, 1ULL << 40, s.question_log_bytes, "of that file, and of FILE.1, the only older one kept",
+                           [&s](std::uint64_t v) { s.question_log_bytes = v; }));
   return all;
 }
 

@@ -26,6 +26,8 @@ struct ServiceSettings {
   std::size_t max_question_chars = 2000;                ///< code points of every text field
   std::size_t max_chunks = 20;
   bool log_questions = false;
+  std::string question_log;                             ///< a file of the questions alone (question_log.hpp); empty: none
+  std::uint64_t question_log_bytes = 16 << 20;          ///< of it, and of the one older file that is kept
 
   std::size_t max_tokens(agent::Task task) const;
   bool allows(std::string_view model) const;

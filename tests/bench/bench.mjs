@@ -2,12 +2,15 @@
 // missed and fails nothing: a figure depends on the machine.
 //
 //   size      what a visitor downloads: index, engine, page
+//   element   <polygraph-ask>: bytes by stage, opening to the first passages
 //   search    queries and typing in Chromium, beside other search libraries over the same passages, and natively
 //   quality   retrieval and refusal over a golden set
 //   stages    one question end to end, by stage, natively and in Chromium; reranking by candidates and length
 //   start     from `./polygraph demo` to a page that answers
 //   pipelines what a call costs beyond the pipeline's own time: a command, the shims
+//   inspector 10,000 traces listed and scrolled, a trace replayed
 //   proxy     static files beside nginx, idle connections, the time added to a model's own, start
+//   rebuild   an index after one page changed, beside building it from nothing
 //   metrics   metrics, intervals and tests over 10,000 items, beside ranx and scipy
 //
 // Run through the entry script, which builds what is measured. --json prints one document on stdout.
@@ -17,7 +20,7 @@ import { parseArgs } from "node:util";
 import { print } from "./figures.mjs";
 import { readSetting } from "./setting.mjs";
 
-const names = ["size", "search", "quality", "stages", "start", "pipelines", "proxy", "metrics"];
+const names = ["size", "element", "search", "quality", "stages", "start", "pipelines", "inspector", "proxy", "rebuild", "metrics"];
 let flags, chosen;
 try {
   ({ values: flags, positionals: chosen } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean", default: false } } }));

@@ -21,10 +21,15 @@ export async function withChromium(work) {
   }
 }
 
-/** Serves {path: {type, body}} from memory, cross-origin isolated: only then is the browser's clock finer than 0.1 ms. */
-export async function withFiles(files, work) {
+/**
+ * Serves {path: {type, body}} from memory, cross-origin isolated: only then is the browser's clock finer than 0.1 ms.
+ * `onRequest` hears each path.
+ */
+export async function withFiles(files, work, onRequest = () => undefined) {
   const server = createServer((request, response) => {
-    const file = files[new URL(request.url, "http://localhost").pathname];
+    const { pathname } = new URL(request.url, "http://localhost");
+    const file = files[pathname];
+    onRequest(pathname);
     response.writeHead(file ? 200 : 404, {
       "content-type": file?.type ?? "text/plain",
       "cross-origin-opener-policy": "same-origin",

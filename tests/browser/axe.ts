@@ -15,12 +15,13 @@ export class AxeBuilder {
     this.#page = page;
   }
 
-  async analyse(): Promise<{ violations: Violation[] }> {
+  /** @param within only this element, with the shadow trees in it */
+  async analyse(within = "html"): Promise<{ violations: Violation[] }> {
     await this.#page.evaluate(axe.source);
-    return this.#page.evaluate(async () => {
-      const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-      const { violations } = await run.run();
+    return this.#page.evaluate(async (context) => {
+      const run = (globalThis as unknown as { axe: { run(context: string): Promise<{ violations: Violation[] }> } }).axe;
+      const { violations } = await run.run(context);
       return { violations: violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target }) => ({ target: target.map(String) })) })) };
-    });
+    }, within);
   }
 }

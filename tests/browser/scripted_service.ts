@@ -91,8 +91,8 @@ export class ScriptedService {
   recordings: RecordingFile[] = [];
   listsAliases = true;
 
-  constructor(options: ConstructorParameters<typeof StaticServer>[1] = {}) {
-    this.files = new StaticServer(siteFolder, options);
+  constructor(options: ConstructorParameters<typeof StaticServer>[1] = {}, folder = siteFolder) {
+    this.files = new StaticServer(folder, options);
     this.files.route = (request, response) => this.#route(request, response);
     this.live();
   }

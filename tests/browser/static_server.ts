@@ -1,5 +1,6 @@
 // A static server for tests that need a misbehaving network: it serves the built site with the headers of the real server,
-// and can cut, stop or slow a file. Everything else is tested against the program itself (site.ts).
+// and can cut, stop or slow a file; or, plain, any folder as a host that knows nothing of it, below any path. Everything else
+// is tested against the program itself (site.ts).
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -30,34 +31,43 @@ export interface Fault {
 }
 
 export class StaticServer {
-  readonly #root: string;
-  readonly #isolated: boolean;
+  /** The folder; another one is another deployment. */
+  root: string;
+  readonly #prefix: string;
   readonly #server: Server;
   /** Answers what it takes over (true); everything else is a file. */
   route: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   faults: Fault[] = [];
-  /** `path range` of every request for a file. */
+  /** `path range` of every request for a file, and of those that were answered with 404. */
   readonly requests: string[] = [];
+  readonly missed: string[] = [];
 
-  /** @param endpoints that connect-src lists beside the site's own host */
-  constructor(root: string, { isolated = true, endpoints = [] as string[] } = {}) {
-    const policy = contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
-    this.#root = root;
-    this.#isolated = isolated;
+  /**
+   * @param endpoints that connect-src lists beside the site's own host
+   * @param policy another Content-Security-Policy
+   * @param plain only what every host sends: type, length, ranges
+   * @param prefix the path that the folder is mounted at; ends with a slash
+   */
+  constructor(root: string, { isolated = true, endpoints = [] as string[], policy: own = "", plain = false, prefix = "/" } = {}) {
+    const policy = own || contentSecurityPolicy.replace("connect-src 'self'", ["connect-src 'self'", ...endpoints].join(" "));
+    this.root = root;
+    this.#prefix = prefix;
     this.#server = createServer((request, response) => {
       const url = new URL(request.url ?? "/", "http://localhost");
-      const name = url.pathname === "/" ? "/index.html" : url.pathname;
-      const file = path.join(this.#root, path.normalize(name));
+      const inside = url.pathname.startsWith(prefix);
+      const name = inside ? `/${decodeURIComponent(url.pathname.slice(prefix.length))}`.replace(/\/$/, "/index.html") : url.pathname;
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? "");
       this.requests.push(`${name} ${request.headers.range ?? ""}`.trim());
       if (this.route(request, response)) return;
+      const file = path.join(this.root, path.normalize(name));
       const fault = this.faults.find((each) => each.path.test(name) && (each.times === undefined || each.times > 0));
       if (fault?.times !== undefined) --fault.times;
       if (fault?.status) {
         response.writeHead(fault.status).end();
         return;
       }
-      if (!existsSync(file) || !statSync(file).isFile()) {
+      if (!inside || !existsSync(file) || !statSync(file).isFile()) {
+        this.missed.push(name);
         response.writeHead(404).end();
         return;
       }
@@ -66,12 +76,14 @@ export class StaticServer {
       response.writeHead(range ? 206 : 200, {
         "Content-Type": types[path.extname(file)] ?? "application/octet-stream",
         "Content-Length": size - from,
-        "Content-Security-Policy": policy,
-        "Cross-Origin-Resource-Policy": "same-origin",
-        ...(this.#isolated ? { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" } : {}),
-        ETag: `"${path.basename(file)}"`,
         "Accept-Ranges": "bytes",
-        "Cache-Control": /-[0-9a-f]{8,}\./.test(name) ? "public, max-age=31536000, immutable" : "no-cache",
+        ...(plain ? {} : {
+          "Content-Security-Policy": policy,
+          "Cross-Origin-Resource-Policy": "same-origin",
+          ...(isolated ? { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" } : {}),
+          ETag: `"${path.basename(file)}"`,
+          "Cache-Control": /-[0-9a-f]{8,}\./.test(name) ? "public, max-age=31536000, immutable" : "no-cache",
+        }),
         ...(range ? { "Content-Range": `bytes ${from}-${size - 1}/${size}` } : {}),
       });
       if (request.method === "HEAD") {
@@ -101,7 +113,7 @@ export class StaticServer {
 
   async start(port = 0): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${this.#prefix}`;
   }
 
   async stop(): Promise<void> {

@@ -109,6 +109,44 @@ TEST_F(Index, NeedsACorpusAndAFileToWrite) {
   EXPECT_THAT(no_file.err, HasSubstr("--out"));
 }
 
+TEST_F(Index, OfABuiltSiteCitesItsOwnAddressesWithAnchors) {
+  const auto site = std::string("html:") + POLYGRAPH_SOURCE_DIR + "/tests/corpus/sites/sphinx";
+  const auto built = build(site, path("site.polygraph"), {"--json"});
+  ASSERT_EQ(built.status, 0) << built.err;
+  const auto report = one_json(built.out);
+  EXPECT_EQ(report["documents"], 4);
+  EXPECT_EQ(report["passed_over"].size(), 3U);
+  EXPECT_THAT(built.err, HasSubstr("genindex.html: only lists other pages"));
+  const auto found = one_json(run({"search", "--json", "--index", path("site.polygraph"), "sail at a speed"}).out);
+  EXPECT_EQ(found["results"][0]["url"], "https://ferry.example.org/manual/api.html#ferry.Ferry.sail");
+  EXPECT_EQ(run({"index", "check", path("site.polygraph")}).status, 0);
+  const auto info = run({"index", "info", path("site.polygraph")});
+  EXPECT_THAT(info.out, ContainsRegex("corpus +Ferry Manual documentation \\(html:sphinx\\)"));
+  EXPECT_THAT(info.out, ContainsRegex("source +https://ferry.example.org/manual/"));
+  EXPECT_THAT(info.out, ContainsRegex("language +en"));
+}
+
+TEST_F(Index, OfABuiltSiteNamesThePagesItCannotRead) {
+  write("site/good.html", "<main><h1>Soup</h1><p>The galley serves fish soup at noon.</p></main>");
+  write("site/words.html", "not a page");
+  const auto built = build("html:" + path("site"), path("out.polygraph"), {"--json"});
+  ASSERT_EQ(built.status, 0) << built.err;
+  EXPECT_EQ(one_json(built.out)["skipped"], nlohmann::json::array({"words.html: is not HTML: no tag stands in it"}));
+  write("empty/readme.md", "# Markdown");
+  const auto refused = build("html:" + path("empty"), path("other.polygraph"));
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("no HTML page"));
+}
+
+TEST_F(Index, ThatIsBuiltOverAnEarlierOneNeedsASoundOne) {
+  const auto corpus = "dir:" + handbook();
+  for (const auto& file : {path("nowhere.polygraph"), write("broken.polygraph", "not an index").string()}) {
+    const auto refused = run({"index", "--corpus", corpus, "--out", path("out.polygraph"), "--previous", file});
+    EXPECT_EQ(refused.status, 3);
+    EXPECT_THAT(refused.err, HasSubstr(file));
+  }
+}
+
 TEST_F(Index, ReadsABeirFolder) {
   write("beir/corpus.jsonl",
         "{\"_id\": \"d1\", \"title\": \"Soup\", \"text\": \"The galley serves fish soup at noon, and it is kept hot.\"}\r\n"

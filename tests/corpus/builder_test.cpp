@@ -1,11 +1,14 @@
 #include "index/builder.hpp"
 
 #include <cmath>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "index/previous_vectors.hpp"
 #include "tests/corpus/folder.hpp"
+#include "wasm/index/quantisation.hpp"
 #include "wasm/index/reader.hpp"
 
 namespace polygraph::corpus {
@@ -95,6 +98,54 @@ TEST(Builder, ARebuildEmbedsOnlyNewTexts) {
   EXPECT_EQ(second.texts, 1u);
   EXPECT_EQ(again->report.from_cache, 19u);
   EXPECT_EQ(again->bytes, build(corpus(folder), options(), std::ref(fresh))->bytes);
+}
+
+TEST(Builder, ARebuildOverAnEarlierIndexEmbedsOnlyNewTextsAndGivesTheBytesOfAFreshBuild) {
+  Folder folder;
+  write_pages(folder, 250);
+  CountingEmbedder first, second, fresh;
+  const Result<Built> before = build(corpus(folder), options(), std::ref(first));
+  ASSERT_TRUE(before);
+  EXPECT_EQ(first.texts, 250u);
+  folder.write("p105.md", "# Page 5\n\nThe page has changed a good deal since it was written.");
+  const auto index = index::Index::open(before->bytes);
+  ASSERT_TRUE(index);
+  BuildOptions again = options();
+  again.previous = &*index;
+  const Result<Built> rebuilt = build(corpus(folder), again, std::ref(second));
+  ASSERT_TRUE(rebuilt);
+  EXPECT_EQ(second.texts, 1u);
+  EXPECT_EQ(rebuilt->report.from_previous, 249u);
+  EXPECT_EQ(rebuilt->bytes, build(corpus(folder), options(), std::ref(fresh))->bytes);
+}
+
+TEST(Builder, AnEarlierIndexOfAnotherModelIsOfNoUse) {
+  Folder folder;
+  write_pages(folder, 3);
+  CountingEmbedder embedder;
+  const Result<Built> before = build(corpus(folder), options(), std::ref(embedder));
+  const auto index = index::Index::open(before->bytes);
+  BuildOptions other = options();
+  other.previous = &*index;
+  other.embedder.sha256 = std::string(64, 'b');
+  ASSERT_TRUE(build(corpus(folder), other, std::ref(embedder)));
+  EXPECT_EQ(embedder.texts, 6u);
+}
+
+TEST(Builder, DequantisedVectorsQuantiseToTheSameBits) {
+  std::mt19937 random(3);
+  std::vector<float> vector(384);
+  std::vector<std::int8_t> row(384), again(384);
+  for (int round = 0; round < 2'000; ++round) {
+    for (float& value : vector) value = std::ldexp(static_cast<float>(static_cast<int>(random() % 2'000'001) - 1'000'000), -static_cast<int>(random() % 40));
+    const float scale = index::quantise(vector, row);
+    const auto back = dequantised(row, scale);
+    ASSERT_TRUE(back) << "round " << round;
+    EXPECT_EQ(index::quantise(*back, again), scale);
+    EXPECT_EQ(again, row);
+  }
+  EXPECT_EQ(dequantised(std::vector<std::int8_t>{0, 0}, 0.0F), (std::vector<float>{0, 0}));
+  EXPECT_FALSE(dequantised(std::vector<std::int8_t>{1, 2}, 0.5F));  // no vector has that row: its largest is 127
 }
 
 TEST(Builder, AnInterruptedBuildGoesOnWhereItStoppedAndGivesTheSameBytes) {

@@ -61,10 +61,10 @@ TEST(PageId, OfAGoldenSetsFileIsTheCorpussId) {
 }
 
 TEST(OpenCorpus, NamesTheKnownCorporaWhenTheNameIsUnknown) {
-  const auto corpus = open_corpus("html:/somewhere");
+  const auto corpus = open_corpus("wiki:/somewhere");
   ASSERT_FALSE(corpus);
   EXPECT_EQ(corpus.error().code, ErrorCode::invalid_argument);
-  EXPECT_THAT(corpus.error().message, testing::AllOf(HasSubstr("html:/somewhere"), HasSubstr("docker-doc"), HasSubstr("dir:PATH"), HasSubstr("beir:DIR")));
+  EXPECT_THAT(corpus.error().message, testing::AllOf(HasSubstr("wiki:/somewhere"), HasSubstr("docker-doc"), HasSubstr("dir:PATH"), HasSubstr("html:PATH"), HasSubstr("beir:DIR")));
   EXPECT_FALSE(open_corpus("dir:"));
 }
 

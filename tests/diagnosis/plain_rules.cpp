@@ -48,6 +48,53 @@ Json counts_of(const std::vector<Json>& results) {
   return out;
 }
 
+bool holds_any(const Json& ids, const std::set<std::string>& wanted) {
+  return std::any_of(ids.begin(), ids.end(), [&](const Json& id) { return wanted.count(id.get<std::string>()) > 0; });
+}
+
+/// Whether the question should be refused; null where nothing says so.
+Json should_refuse(const Json& stored) {
+  const Json type = stored.value("query_type", Json());
+  if (stored.contains("should_refuse")) return stored["should_refuse"];
+  if (type == "unanswerable") return true;
+  if (!stored.value("expected_chunk_ids", Json::array()).empty()) return false;
+  for (const char* answerable : {"answerable", "vague", "factual", "reasoning", "multi-hop"}) {
+    if (type == answerable) return false;
+  }
+  return nullptr;
+}
+
+/// `correct`, `false`, `missed`, or null.
+Json refusal_outcome(const Json& stored, bool completed) {
+  const Json refused = stored.value("refused", Json()), wanted = should_refuse(stored);
+  if (!completed || refused.is_null() || wanted.is_null()) return nullptr;
+  if (refused == true) return wanted == true ? "correct" : "false";
+  return wanted == true ? Json("missed") : Json();
+}
+
+Json agent_diagnosis(const Json& stored, const Json& outcome, bool completed, bool judged_wrong, const std::set<std::string>& gold) {
+  if (!completed || !stored.contains("trace")) return nullptr;
+  bool retrieved_gold = false, context_gold = false, passed_without_gold = false;
+  int rewrites = 0;
+  for (const Json& step : stored["trace"]["steps"]) {
+    const Json& data = step["data"];
+    if (step["node"] == "retrieve") retrieved_gold = retrieved_gold || holds_any(data["retrieved_ids"], gold);
+    if (step["node"] == "grade_context") passed_without_gold = passed_without_gold || (data["relevant"] == true && !holds_any(data["graded_ids"], gold));
+    if (step["node"] == "generate") context_gold = holds_any(data["context_ids"], gold);
+    if (step["node"] == "rewrite_query") ++rewrites;
+  }
+  const bool answerable = should_refuse(stored) == false, false_refusal = outcome == "false";
+  const bool wrong = judged_wrong && stored.value("refused", Json()) != true;
+  const int most = stored["trace"]["config"]["max_rewrites"];
+  if (false_refusal && retrieved_gold) return "grader_false_negative";
+  if ((false_refusal || wrong) && answerable && !gold.empty() && !retrieved_gold) return "retrieval_miss";
+  if (outcome == "missed") return "missed_refusal";
+  if (wrong && context_gold) return "generation_error";
+  if (answerable && !gold.empty() && passed_without_gold) return "grader_false_positive";
+  if (answerable && most > 0 && rewrites >= most) return "rewrite_loop";
+  return nullptr;
+}
+
 /// A result with its metrics, verdicts that count, and its category.
 Json judged_result(const Json& stored, int k) {
   Json out = {{"query_id", stored["query_id"]}, {"query_type", stored.value("query_type", Json())}, {"completed", stored.value("status", "completed") == "completed"}};
@@ -88,24 +135,36 @@ Json judged_result(const Json& stored, int k) {
   out["ms"] = completed && latency.contains("retrieval_ms") ? latency["retrieval_ms"] : Json();
   const bool slow = !out["ms"].is_null() && nine(out["ms"]) > 1000;
 
+  const Json outcome = refusal_outcome(stored, completed);
+  out["refusal_outcome"] = outcome;
+  out["traced"] = stored.contains("trace");
+  out["agent_diagnosis"] = agent_diagnosis(stored, outcome, completed, out["correct"] == false, expected);
+
   std::string category = "PASS";
   double confidence = 1;
+  bool by_judge = false;
   if (!completed) {
     category = "UNKNOWN";
+  } else if (outcome == "missed") {
+    category = "ANSWER_INCORRECT";
   } else if (!expected.empty() && found == 0) {
     category = "WRONG_CHUNK_RETRIEVED";
   } else if (expected.size() >= 2 && found < expected.size()) {
     category = "INSUFFICIENT_CONTEXT";
   } else if (!expected.empty() && first + 1 > 3) {
     category = "WRONG_CHUNK_RANK";
-  } else if (out["grounded"] == false) {
+  } else if (out["grounded"] == false && outcome != "correct") {
     category = "RETRIEVED_BUT_NOT_GROUNDED";
-  } else if (out["correct"] == false) {
+    by_judge = true;
+  } else if (out["correct"] == false && outcome != "correct") {
+    category = "ANSWER_INCORRECT";
+    by_judge = true;
+  } else if (outcome == "false") {
     category = "ANSWER_INCORRECT";
   } else if (slow) {
     category = "LATENCY_OUTLIER";
   }
-  if (category == "RETRIEVED_BUT_NOT_GROUNDED" || category == "ANSWER_INCORRECT") confidence = out["judge_confidence"].is_null() ? 1 : out["judge_confidence"].get<double>();
+  if (by_judge) confidence = out["judge_confidence"].is_null() ? 1 : out["judge_confidence"].get<double>();
   out["category"] = category;
   out["confidence"] = confidence;
   out["secondary"] = Json::array();
@@ -342,6 +401,8 @@ Json report(const Json& file) {
                  {"reciprocal_rank", one["rr"]}};
     }
     r["results"].push_back({{"query_id", one["query_id"]}, {"metrics", metrics}, {"diagnosis", {{"category", one["category"]}, {"secondary", one["secondary"]}, {"confidence", one["confidence"]}}}});
+    if (!one["refusal_outcome"].is_null()) r["results"].back()["refusal_outcome"] = one["refusal_outcome"];
+    if (one["traced"] == true) r["results"].back()["agent_diagnosis"] = one["agent_diagnosis"];
   }
   return r;
 }
@@ -534,14 +595,38 @@ Json comparison(const Json& whole_a, const Json& whole_b, double tolerance, doub
   return out;
 }
 
+namespace {
+
+/// What an agent's diagnosis looks at.
+Json random_trace(std::mt19937_64& random, const Json& gold) {
+  const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
+  const auto ids = [&] {
+    Json out = Json::array();
+    for (std::size_t i = below(4); i > 0; --i) out.push_back(!gold.empty() && below(4) == 0 ? gold[below(gold.size())] : Json("n" + std::to_string(below(9))));
+    return out;
+  };
+  const std::size_t most = below(4), rounds = below(most + 1);
+  Json steps = Json::array();
+  for (std::size_t round = 0;; ++round) {
+    steps.push_back({{"node", "retrieve"}, {"data", {{"retrieved_ids", ids()}}}});
+    steps.push_back({{"node", "grade_context"}, {"data", {{"relevant", below(2) == 0}, {"graded_ids", ids()}}}});
+    if (round == rounds) break;
+    steps.push_back({{"node", "rewrite_query"}, {"data", Json::object()}});
+  }
+  if (below(3) > 0) steps.push_back({{"node", "generate"}, {"data", {{"context_ids", ids()}}}});
+  return {{"config", {{"max_rewrites", most}}}, {"steps", steps}};
+}
+
+}  // namespace
+
 Json random_file(std::mt19937_64& random, std::size_t queries, const std::string& pipeline) {
   const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
   const auto chance = [&](std::size_t percent) { return below(100) < percent; };
   // Whole files without a judge, gold, failures or latency must occur as well as mixtures.
   const std::size_t judge = chance(25) ? 0 : chance(30) ? 100 : 60, gold = chance(10) ? 0 : chance(50) ? 100 : 85, failing = chance(60) ? 0 : chance(5) ? 100 : 12,
-                    timed = chance(10) ? 0 : 95, good = 30 + below(70);
+                    timed = chance(10) ? 0 : 95, good = 30 + below(70), agent = chance(60) ? 0 : 90, traced = chance(50) ? 100 : 50;
   Json file = {{"dataset_name", "d"}, {"pipeline_name", pipeline}, {"k", 1 + below(6)}, {"results", Json::array()}};
-  const char* const types[] = {"factual", "reasoning", "multi-hop", "vague", "Äpfel", "", "answerable"};
+  const char* const types[] = {"factual", "reasoning", "multi-hop", "vague", "Äpfel", "", "answerable", "unanswerable"};
   for (std::size_t i = 0; i < queries; ++i) {
     Json one = {{"query_id", "q" + std::to_string(i)}, {"query", "?"}};
     if (chance(90)) one["query_type"] = types[below(std::size(types))];
@@ -568,6 +653,11 @@ Json random_file(std::mt19937_64& random, std::size_t queries, const std::string
     if (chance(5)) metrics["reciprocal_rank"] = nullptr;
     one["metrics"] = metrics;
     if (judge > 0 && chance(8)) one["judge_error"] = "cut";
+    if (chance(agent)) {
+      one["refused"] = chance(100 - good);
+      if (chance(10)) one["should_refuse"] = chance(50);
+      if (chance(traced)) one["trace"] = random_trace(random, expected);
+    }
     file["results"].push_back(one);
   }
   return file;

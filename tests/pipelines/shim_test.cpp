@@ -219,9 +219,10 @@ TEST_F(Shim, WrapsARetrieverAndAChainInJavaScript) {
 }
 
 TEST_F(Shim, ServesThePythonLibrary) {
-  // polygraph.py has tests of its own in Python.
-  const auto log = (folder() / "library").string();
-  const int status = std::system(("python3 -W error '" POLYGRAPH_SOURCE_DIR "/tests/pipelines/library_test.py' > '" + log + "' 2>&1").c_str());
+  // polygraph.py has tests of its own in Python, over the real program.
+  const auto log = (folder() / "library").string(), home = (folder() / "home").string();
+  const int status = std::system(("POLYGRAPH_PROGRAM='" POLYGRAPH_PROGRAM "' POLYGRAPH_DIR='" + home + "' python3 -W error '" POLYGRAPH_SOURCE_DIR
+                                  "/tests/pipelines/library_test.py' > '" + log + "' 2>&1").c_str());
   EXPECT_EQ(status, 0) << cli::test::read(log);
 }
 

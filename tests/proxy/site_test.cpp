@@ -30,7 +30,7 @@ TEST_F(StaticSite, ServesIndexAtTheRootWithEveryFieldABrowserNeeds) {
   EXPECT_EQ(reply.field("content-security-policy"),
             "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self' "
             "https://api.example.org; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
-            "frame-ancestors 'none'; form-action 'none'");
+            "form-action 'none'; frame-ancestors 'none'");
 }
 
 TEST_F(StaticSite, GivesEveryAnswerAnIdOfItsOwn) {

@@ -172,7 +172,7 @@ for (const name of ["docker-doc", "fastify"]) {
     const at = path.join(folder, "ragdiag.json");
     const told = JSON.parse(printed(native("golden", "convert", "--dataset", typed, "--out", at, "--to", "ragdiag", "--json"))) as { written: number; left_out: unknown };
     const fitting = module.convert(readFileSync(typed), "ragdiag", { name: "typed" });
-    assert.ok(fitting.written > 20);
+    assert.ok(fitting.written > 10, "nearly nothing was compared");
     assert.deepEqual([fitting.written, fitting.left_out], [told.written, told.left_out]);
     assert.equal(fitting.files[0]!.text, readFileSync(at, "utf8"));
 
@@ -250,8 +250,8 @@ test("runs over the shipped golden set: evaluation, comparison, matrix, and the 
 
 test("bad documents are refused in the program's words, with code, field and line", { skip }, async () => {
   const module = await evaluation();
-  const bad = ["", "{", "null", "[1]", "{}", '{"results":[{"query_id":"a"}]}', '[{"query_id":"a","query":"b"},{"query_id":"a","query":"b"}]', '{"k":0,"results":[]}', '[{"query_id":"a","query":"b","latency":{"retrieval_ms":1e999}}]', '{"kind":"run"}\n'];
-  for (const text of bad) sameRefusal(() => module.diagnose(text), native("diagnose", file("bad.json", text), "--json", "--no-keep"), JSON.stringify(text));
+  const bad = ["", "{", "null", "[1]", "{}", '{"results":[{"query_id":"a"}]}', '[{"query_id":"a","query":"b"},{"query_id":"a","query":"b"}]', '{"k":0,"results":[]}', '[{"query_id":"a","query":"b","latency":{"retrieval_ms":1e999}}]', '{"kind":"run"}\n', `{"kind":"run","schema":1,"identity":${"[".repeat(200_000)}\n`];
+  for (const text of bad) sameRefusal(() => module.diagnose(text), native("diagnose", file("bad.json", text), "--json", "--no-keep"), JSON.stringify(text.slice(0, 80)));
   sameRefusal(() => module.metrics("q1 0 a 1\n", "q1 Q0 b 1 high t\n"), native("metrics", "--qrels", file("q.txt", "q1 0 a 1\n"), "--run", file("r.txt", "q1 Q0 b 1 high t\n")), "a score");
   const told = (work: () => unknown): EngineError => {
     try {
@@ -269,6 +269,11 @@ test("bad documents are refused in the program's words, with code, field and lin
   assert.deepEqual([option.code, option.field], ["invalid_argument", "k"]);
   assert.equal(told(() => module.compare("[]", "[]", { qualityTolerance: Number.NaN })).field, "quality_tolerance");
   assert.equal(told(() => module.metrics("q1 0 a 1\n", "q1 Q0 a 1 2 t\n", { k: [1, 2.5] })).field, "k");
+  const item = '{"id":"a","type":"answerable","question":"b","reference_answer":"c","relevant_pages":["d"]}', line = { finishedAt: "2026-12-01T12:00:00Z" };
+  assert.equal(told(() => module.runLine(item, '{"query_id":"a","query":"b"}', { ...line, judgement: "[".repeat(200_000) })).field, "judgement");
+  assert.equal(told(() => module.runLine(item, '{"query_id":"other","query":"b"}', line)).code, "mismatch");
+  assert.equal(told(() => module.runLineOfTrace(item, "{}", {}, line)).field?.split(".")[0], "trace");
+  assert.match(module.runLine(item, '{"query_id":"a","query":"b"}', line), /^\{"bytes":\[.*\}\n$/);
   // A lone surrogate has no UTF-8 form.
   assert.equal(module.buildReport('[{"query_id":"a\uD800","query":"b"}]').results?.[0]?.query_id, "a\uFFFD");
 });

@@ -31,11 +31,16 @@
 namespace polygraph::bindings {
 namespace {
 
+/// The value; discarded where `text` is no JSON, or nested deeper than anything that walks it can stand.
+Json read_json(std::string_view text) {
+  return json::deeper_than(text, json::max_depth) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+}
+
 /// What a function was asked for, as a JSON object; each setting is checked where it is read.
 class Options {
  public:
   static Result<Options> parse(const std::string& text) {
-    Json json = text.empty() ? Json::object() : read_object(text);
+    Json json = text.empty() ? Json::object() : read_json(text);
     if (!json.is_object()) return fail(ErrorCode::invalid_argument, "the options are no JSON object", "options");
     return Options(std::move(json));
   }
@@ -97,9 +102,6 @@ class Options {
 
  private:
   explicit Options(Json json) : json_(std::move(json)) {}
-  static Json read_object(std::string_view text) {
-    return json::deeper_than(text, json::max_depth) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
-  }
   void refuse(const char* name, const Json& value, const std::string& wanted) {
     if (!error_) error_ = Error{ErrorCode::invalid_argument, "should be " + wanted + ", not " + dump(value), name};
   }
@@ -355,7 +357,7 @@ std::string run_line(const std::string& golden_text, const std::string& result_t
       auto run = trace::parse(result_text);
       if (!run) return failure_of(run.error(), "trace");
       if (run->status == agent::Status::running) return failure({ErrorCode::invalid_argument, "the run is not finished", "trace"});
-      const auto chunk_texts = texts.empty() ? Json::object() : Json::parse(std::string_view(texts), nullptr, false);
+      const auto chunk_texts = texts.empty() ? Json::object() : read_json(texts);
       if (!chunk_texts.is_object()) return failure({ErrorCode::invalid_json, "should be an object of texts by chunk id", "texts"});
       result = report::result_of(*run, result_text, item, k, [&](const agent::Retrieved& retrieved, std::size_t place) {
         const auto found = chunk_texts.find(retrieved.candidate_ids[place]);
@@ -365,13 +367,15 @@ std::string run_line(const std::string& golden_text, const std::string& result_t
       auto read = diagnosis::parse_query_result(result_text, k);
       if (!read) return failure_of(read.error(), "result");
       result = std::move(*read);
-      if (result.query_id != item.id) return failure({ErrorCode::mismatch, "the result is of \"" + result.query_id + "\", the item is \"" + item.id + "\"", "result.query_id"});
+      if (result.query_id != item.id) {
+        return failure({ErrorCode::mismatch, "the result is of \"" + result.query_id + "\", the item is \"" + item.id + "\"", "result.query_id"});
+      }
     }
     std::string golden = golden::write_item(item);
     while (golden.ends_with('\n')) golden.pop_back();
     std::string judged;
     if (!judgement.empty()) {
-      const auto json = Json::parse(std::string_view(judgement), nullptr, false);
+      const auto json = read_json(judgement);
       if (!json.is_object() && !json.is_null()) return failure({ErrorCode::invalid_json, "should be an object or null", "judgement"});
       judged = dump(json);
     }

@@ -147,16 +147,16 @@ QueryOutcome outcome_of(const EvaluatedQuery& a, const EvaluatedQuery& b) {
 }
 
 /// The values of the items that both sides have, for the paired tests.
-std::vector<PairedSample> samples(const Comparison& comparison) {
+std::vector<PairedSample> samples(const Comparison& comparison, const std::vector<std::uint32_t>& partners) {
   const auto& a = comparison.a.document->evaluation->queries();
-  const auto& evaluation_b = *comparison.b.document->evaluation;
+  const auto& b = comparison.b.document->evaluation->queries();
   const std::string at_k = "@" + std::to_string(comparison.a.report.retrieval.k);
   std::vector<PairedSample> out = {{"recall" + at_k, {}, {}, false},  {"precision" + at_k, {}, {}, false}, {"mrr", {}, {}, false},
                                    {"correctness", {}, {}, true}, {"groundedness", {}, {}, true},    {"latency_ms", {}, {}, false}};
   const auto number = [](const std::optional<bool>& verdict) { return verdict ? std::optional(*verdict ? 1.0 : 0.0) : std::nullopt; };
-  for (const std::uint32_t i : comparison.a.selection) {
-    const EvaluatedQuery& left = a[i];
-    const EvaluatedQuery& right = evaluation_b.queries()[*evaluation_b.find(left.id)];
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    const EvaluatedQuery& left = a[comparison.a.selection[i]];
+    const EvaluatedQuery& right = b[partners[i]];
     const auto pair = [&](std::size_t metric, const std::optional<double>& x, const std::optional<double>& y) {
       if (!x || !y) return;
       out[metric].a.push_back(*x);
@@ -194,7 +194,7 @@ class Comparing {
     outcomes();
     warnings();
     winners();
-    if (options_.test && both_have_results() && !out_.outcomes.empty()) out_.tests = options_.test(samples(out_));
+    if (options_.test && both_have_results() && !out_.outcomes.empty()) out_.tests = options_.test(samples(out_, partners_));
     out_.summary = summary();
     regression();
     return std::move(out_);
@@ -217,15 +217,18 @@ class Comparing {
     }
     const auto& a = *out_.a.document->evaluation;
     const auto& b = *out_.b.document->evaluation;
+    std::vector<bool> in_both(b.queries().size());
     for (std::uint32_t i = 0; i < a.queries().size(); ++i) {
-      if (b.find(a.queries()[i].id)) {
+      if (const auto partner = b.find(a.queries()[i].id)) {
         out_.a.selection.push_back(i);
+        partners_.push_back(*partner);
+        in_both[*partner] = true;
       } else {
         out_.only_in_a.push_back(a.queries()[i].id);
       }
     }
     for (std::uint32_t i = 0; i < b.queries().size(); ++i) {
-      if (a.find(b.queries()[i].id)) {
+      if (in_both[i]) {
         out_.b.selection.push_back(i);
       } else {
         out_.only_in_b.push_back(b.queries()[i].id);
@@ -260,10 +263,10 @@ class Comparing {
   void outcomes() {
     if (!both_have_results()) return;
     const auto& a = out_.a.document->evaluation->queries();
-    const auto& b = *out_.b.document->evaluation;
-    out_.outcomes.reserve(out_.a.selection.size());
-    for (const std::uint32_t i : out_.a.selection) {
-      out_.outcomes.push_back(outcome_of(a[i], b.queries()[*b.find(a[i].id)]));
+    const auto& b = out_.b.document->evaluation->queries();
+    out_.outcomes.reserve(partners_.size());
+    for (std::size_t i = 0; i < partners_.size(); ++i) {
+      out_.outcomes.push_back(outcome_of(a[out_.a.selection[i]], b[partners_[i]]));
       switch (out_.outcomes.back().outcome) {
         case Outcome::improved: ++out_.improved; break;
         case Outcome::regressed: ++out_.regressed; break;
@@ -487,6 +490,7 @@ class Comparing {
   const Options& options_;
   Comparison out_;
   MetricDeltas exact_;
+  std::vector<std::uint32_t> partners_;  ///< in B, of the queries selected in A
 };
 
 }  // namespace

@@ -142,6 +142,9 @@ Result<Comparison> compare(const diagnosis::Document& a, const diagnosis::Docume
 /// What became of one query.
 Outcome outcome(const QueryOutcome& query) noexcept;
 
+/// `{metric: {delta, low, high, p, p_holm, n}}`
+void write_tests(json::Writer& writer, const std::vector<PairedTest>& tests);
+
 /// Writes the report's fields, the two EvaluationReports apart, into an object that is open.
 void write_fields(json::Writer& writer, const Comparison& comparison);
 

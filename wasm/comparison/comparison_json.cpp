@@ -102,6 +102,21 @@ void write_regression(Writer& writer, const Comparison& comparison) {
 
 }  // namespace
 
+void write_tests(Writer& writer, const std::vector<PairedTest>& tests) {
+  writer.begin_object();
+  for (const PairedTest& test : tests) {
+    writer.key(test.metric).begin_object();
+    writer.field("delta", test.delta);
+    writer.field("low", test.low);
+    writer.field("high", test.high);
+    writer.field("p", test.p);
+    writer.field("p_holm", test.p_holm);
+    writer.key("n").count(test.n);
+    writer.end_object();
+  }
+  writer.end_object();
+}
+
 void write_fields(Writer& writer, const Comparison& comparison) {
   writer.field("dataset_name", comparison.dataset_name);
   writer.field("dataset_version", comparison.dataset_version);
@@ -145,18 +160,8 @@ void write_fields(Writer& writer, const Comparison& comparison) {
   }
   writer.end_object();
 
-  writer.key("tests").begin_object();
-  for (const PairedTest& test : comparison.tests) {
-    writer.key(test.metric).begin_object();
-    writer.field("delta", test.delta);
-    writer.field("low", test.low);
-    writer.field("high", test.high);
-    writer.field("p", test.p);
-    writer.field("p_holm", test.p_holm);
-    writer.key("n").count(test.n);
-    writer.end_object();
-  }
-  writer.end_object();
+  writer.key("tests");
+  write_tests(writer, comparison.tests);
 
   writer.key("queries_improved").count(comparison.improved);
   writer.key("queries_regressed").count(comparison.regressed);

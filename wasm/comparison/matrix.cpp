@@ -156,6 +156,8 @@ void write_matrix(json::Writer& writer, const Matrix& matrix) {
     writer.field("mean_retrieval_ms", comparison.deltas.mean_retrieval_ms);
     writer.key("queries_improved").count(comparison.improved);
     writer.key("queries_regressed").count(comparison.regressed);
+    writer.key("tests");
+    write_tests(writer, comparison.tests);
     writer.key("warnings").begin_array();
     for (const auto& warning : comparison.warnings) writer.value(warning);
     writer.end_array();

@@ -125,23 +125,24 @@ Result<Document> read_document(std::string_view text, const ReadOptions& options
   return from_object(text, offset, outer.results, options, rules);
 }
 
-void write_report_fields(Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed) {
+void write_report_fields(Writer& writer, const Document& document, const WriteResults& results) {
   if (document.stored) return write_fields(writer, *document.stored);
   write_fields(writer, document.report);
   for (const auto& [name, value] : document.others) writer.key(name).raw(value);
   if (!document.evaluation) return;
   writer.key("results");
-  document.evaluation->write_results(writer, document.evaluation->all(), passed);
+  if (results) return results(writer);
+  document.evaluation->write_results(writer, document.evaluation->all());
 }
 
-void write_report(Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed) {
+void write_report(Writer& writer, const Document& document, const WriteResults& results) {
   writer.begin_object();
   const auto& fields = document.stored ? document.stored->fields : document.others;
   if (std::none_of(fields.begin(), fields.end(), [](const auto& field) { return field.first == "kind" || field.first == "schema"; })) {
     writer.field("kind", "evaluation");
     writer.key("schema").count(schema_version);
   }
-  write_report_fields(writer, document, passed);
+  write_report_fields(writer, document, results);
   writer.end_object();
 }
 
@@ -157,7 +158,7 @@ std::vector<FailureMode> failure_modes(const EvaluationReport& report) {
   return out;
 }
 
-void write_diagnosis(Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed) {
+void write_diagnosis(Writer& writer, const Document& document, const WriteResults& results) {
   const EvaluationReport& report = document.report;
   const auto as_stored = [&](std::string_view key) -> std::optional<std::string_view> {
     if (!document.stored) return std::nullopt;
@@ -201,7 +202,7 @@ void write_diagnosis(Writer& writer, const Document& document, const std::functi
     write(writer, report.confidence);
   }
   writer.key("report").begin_object();
-  write_report_fields(writer, document, passed);
+  write_report_fields(writer, document, results);
   writer.end_object();
   writer.end_object();
 }

@@ -2,6 +2,7 @@
 // or RAGDiag, or a Diagnosis that was printed.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -22,11 +23,14 @@ struct Document {
 /// query id twice, neither results nor an evaluation report.
 Result<Document> read_document(std::string_view text, const ReadOptions& options = {}, const Rules& rules = {});
 
-/// Writes the EvaluationReport into an object that is open, with `results` where they are known; `passed` as in ReadOptions.
-void write_report_fields(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+/// Writes the array of a document's results in place of its evaluation, for whoever writes several documents at once.
+using WriteResults = std::function<void(json::Writer&)>;
+
+/// Writes the EvaluationReport into an object that is open, with `results`, the last of its fields, where they are known.
+void write_report_fields(json::Writer& writer, const Document& document, const WriteResults& results = {});
 
 /// The EvaluationReport as a document of its own (`kind` "evaluation").
-void write_report(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+void write_report(json::Writer& writer, const Document& document, const WriteResults& results = {});
 
 /// How often a kind of failure occurred, major before warning, then by count descending, then by name.
 struct FailureMode {
@@ -36,6 +40,6 @@ struct FailureMode {
 std::vector<FailureMode> failure_modes(const EvaluationReport& report);
 
 /// The Diagnosis of formats.md as a document (`kind` "diagnosis").
-void write_diagnosis(json::Writer& writer, const Document& document, const std::function<void(std::size_t)>& passed = {});
+void write_diagnosis(json::Writer& writer, const Document& document, const WriteResults& results = {});
 
 }  // namespace polygraph::diagnosis

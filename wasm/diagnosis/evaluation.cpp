@@ -114,7 +114,6 @@ constexpr std::size_t most_failures = 5;
 
 Result<Evaluation> Evaluation::read(std::string_view document, std::size_t offset, const ReadOptions& options, const Rules& rules) {
   Evaluation out({}, rules);
-  out.document_ = document.data();
   auto header = read_results(
       document, options, [&](StoredResult&& stored) { return out.take(std::move(stored.result), stored.json); },
       [&](const ResultsHeader& head) { out.header_ = head; }, offset);
@@ -230,14 +229,9 @@ QueryResult Evaluation::result(std::uint32_t number) const {
   return out;
 }
 
-void Evaluation::write_results(json::Writer& writer, std::span<const std::uint32_t> selection, const std::function<void(std::size_t)>& passed) const {
-  constexpr std::uint32_t often = 4096;
+void Evaluation::write_results(json::Writer& writer, std::span<const std::uint32_t> selection) const {
   writer.begin_array();
-  std::uint32_t written = 0;
-  for (const std::uint32_t number : selection) {
-    write(writer, result(number), header_.k);
-    if (passed && document_ != nullptr && ++written % often == 0) passed(static_cast<std::size_t>(queries_[number].json.data() - document_));
-  }
+  for (const std::uint32_t number : selection) write(writer, result(number), header_.k);
   writer.end_array();
 }
 

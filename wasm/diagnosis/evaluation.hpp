@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +52,7 @@ class Evaluation {
 
   const ResultsHeader& header() const noexcept { return header_; }
   ResultsHeader& header() noexcept { return header_; }
+  const Rules& rules() const noexcept { return rules_; }
   const std::vector<EvaluatedQuery>& queries() const noexcept { return queries_; }
   /// Names of the query types; the first one is "" and means none.
   const std::vector<std::string>& types() const noexcept { return types_; }
@@ -65,8 +65,8 @@ class Evaluation {
 
   /// The whole result, finished.
   QueryResult result(std::uint32_t number) const;
-  /// Writes the results of `selection` as an array; `passed` as in ReadOptions, for a document whose text is read again.
-  void write_results(json::Writer& writer, std::span<const std::uint32_t> selection, const std::function<void(std::size_t)>& passed = {}) const;
+  /// Writes the results of `selection` as an array.
+  void write_results(json::Writer& writer, std::span<const std::uint32_t> selection) const;
   std::vector<std::uint32_t> all() const;
 
  private:
@@ -79,7 +79,6 @@ class Evaluation {
   std::unordered_map<std::string, std::uint32_t> type_numbers_;
   std::unordered_map<std::string, std::uint32_t> numbers_;  ///< looked up, never walked through
   std::deque<std::string> own_;
-  const char* document_ = nullptr;
 };
 
 }  // namespace polygraph::diagnosis

@@ -12,6 +12,8 @@ void take_from_item(diagnosis::QueryResult& result, const golden::Item& item) {
   result.query_type = item.query_type.empty() ? std::string(golden::name(item.type)) : item.query_type;
   if (!item.reference_answer.empty()) result.expected_answer = item.reference_answer;
   result.expected_chunk_ids = item.relevant_chunk_ids;
+  // A query type of its own doesn't say that the corpus holds no answer.
+  if (item.should_refuse && result.query_type != golden::name(golden::ItemType::unanswerable)) result.others.emplace_back("should_refuse", "true");
 }
 
 diagnosis::QueryResult result_of(const agent::Run& run, std::string trace, const golden::Item& item, std::uint32_t k,

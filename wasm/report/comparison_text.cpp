@@ -128,7 +128,7 @@ std::string comparison_text(const Comparison& comparison, const Ink& ink) {
   section(is_regression(regression.verdict) ? "Regression: yes" : "Regression: no");
   paragraph(2, regression.summary);
   for (const auto& one : regression.metric_regressions) {
-    paragraph(2, one.metric_name + ": " + fixed(one.baseline_value, 4) + " to " + fixed(one.current_value, 4) + one.unit + " (" + signed_fixed(one.delta, 4) +
+    paragraph(2, one.metric_name + ": " + fixed(one.baseline_value, 4) + " to " + fixed(one.current_value, 4) + (one.unit.empty() ? "" : " ") + one.unit + " (" + signed_fixed(one.delta, 4) +
                      ", tolerance " + json::to_text(one.threshold) + ")");
   }
   constexpr std::size_t most_transitions = 8;

@@ -66,7 +66,7 @@ class Text {
     line(0, judging(report_));
     blank();
     for (const Figure& one : figures(report_)) {
-      line(2, left(one.label, 18) + right(one.value, 12) + "  " + std::string(ink_.dim) + one.over + std::string(ink_.reset));
+      line(2, left(one.label, 18) + right(one.value, 12) + (one.over.empty() ? "" : "  " + std::string(ink_.dim) + one.over + std::string(ink_.reset)));
     }
     types();
     section("Failure modes");

@@ -10,6 +10,7 @@
 #include "wasm/comparison/matrix.hpp"
 #include "wasm/golden/golden_set.hpp"
 #include "wasm/index/page_id.hpp"
+#include "wasm/json/cursor.hpp"
 #include "wasm/judges/judgement.hpp"
 #include "wasm/trace/trace.hpp"
 
@@ -54,6 +55,32 @@ metrics::Judgements judgements_of(const judges::Judgement& judgement) {
   return out;
 }
 
+/// What a pipeline says that its generation used, as one completion.
+std::optional<agent::RecordedEffect> reported_usage(const diagnosis::QueryResult& result) {
+  for (const auto& [field, text] : result.others) {
+    if (field != "usage") continue;
+    agent::RecordedEffect spent;
+    agent::CompleteRequest request;
+    request.task = agent::Task::generate;
+    spent.effect.request = std::move(request);
+    json::Cursor at(text);
+    at.object([&](std::string_view key) {
+      constexpr std::uint64_t most = std::uint64_t{1} << 53;
+      if (key == "tokens_in") {
+        spent.result.tokens.in = at.count(most);
+      } else if (key == "tokens_out") {
+        spent.result.tokens.out = at.count(most);
+      } else if (key == "cost_usd") {
+        spent.result.cost_usd = at.number();
+      } else {
+        at.raw();
+      }
+    });
+    if (!at.failed()) return spent;
+  }
+  return std::nullopt;
+}
+
 /// A pipeline's result as the run of an agent without reflection: one retrieval, then what was generated.
 std::optional<agent::Run> run_of(const diagnosis::QueryResult& result, std::size_t top_k) {
   if (!result.completed()) return std::nullopt;
@@ -80,6 +107,7 @@ std::optional<agent::Run> run_of(const diagnosis::QueryResult& result, std::size
     generate.started_ms = run.steps[0].ms;
     generate.ms = result.latency.generation_ms.value_or(0);
     generate.data = agent::Generated{};
+    if (auto spent = reported_usage(result)) generate.effects.push_back(std::move(*spent));
     run.steps.push_back(std::move(generate));
   }
   run.total_ms = result.latency.total_ms.value_or(run.steps[0].ms);
@@ -333,13 +361,21 @@ void write_item_values(json::Writer& writer, const EvaluatedRun& run) {
 
 }  // namespace
 
-Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs) {
+Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs) {
   std::vector<comparison::Contender> contenders;
   for (const EvaluatedRun& run : runs) {
     const auto* cost = run.summary.find("cost_mean_usd");
-    contenders.push_back({run.facts.name, &run.document, cost == nullptr ? std::nullopt : cost->value});
+    const auto alike = std::count_if(contenders.begin(), contenders.end(), [&](const auto& one) { return one.document->report.pipeline_name == run.facts.name; });
+    // A pipeline that never said what it used did not cost nothing: nobody knows.
+    const auto& usage = run.summary.usage;
+    const bool known = !run.facts.config.empty() || std::any_of(usage.begin(), usage.end(), [](const auto& role) { return role.calls > 0; });
+    contenders.push_back({run.facts.name + (alike > 0 ? " (" + std::to_string(alike + 1) + ")" : ""), &run.document, cost == nullptr || !known ? std::nullopt : cost->value});
   }
-  auto matrix = comparison::matrix(std::move(contenders), {.test = paired_tests});
+  return comparison::matrix(std::move(contenders), {.test = paired_tests});
+}
+
+Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs) {
+  const auto matrix = matrix_of(runs);
   if (!matrix) return tl::unexpected(matrix.error());
   writer.begin_object();
   writer.field("kind", "matrix");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "wasm/comparison/matrix.hpp"
 #include "wasm/diagnosis/document.hpp"
 #include "wasm/error.hpp"
 #include "wasm/json/writer.hpp"
@@ -78,6 +79,10 @@ struct ComparedRuns {
   std::vector<std::string> only_in_a, only_in_b;
 };
 ComparedRuns compare(const EvaluatedRun& a, const EvaluatedRun& b);
+
+/// Every pair of runs compared with its paired tests, ranking and front; runs of one name are numbered. The runs must outlive it. Fails as
+/// comparison::matrix() does.
+Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs);
 
 /// Several runs in one document (`kind` "matrix"): names, evaluations with their results, every pair compared by the rules of
 /// wasm/comparison, ranking and front.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wasm/report/gate.hpp"
+#include "wasm/report/layout.hpp"
 #include "wasm/trace/trace.hpp"
 
 namespace polygraph::report {
@@ -22,18 +23,18 @@ constexpr std::string_view judged[] = {"faithfulness", "answer_relevancy", "corr
 
 bool is_judged(std::string_view metric) { return std::find(std::begin(judged), std::end(judged), metric) != std::end(judged); }
 
-std::string fixed(double value, int decimals) {
+std::string decimal(double value, int decimals) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", decimals, value == 0 ? 0.0 : value);
   return text;
 }
 
 std::string shown(std::string_view metric, double value) {
-  if (metric == "cost_mean_usd") return fixed(value, 5);
-  if (metric.starts_with("latency_") || metric == "tokens_mean") return fixed(value, 0);
-  if (metric == "rewrites") return fixed(value, 0);
-  if (metric.starts_with("steps_")) return fixed(value, 2);
-  return fixed(value, 3);
+  if (metric == "cost_mean_usd") return decimal(value, 5);
+  if (metric.starts_with("latency_") || metric == "tokens_mean") return decimal(value, 0);
+  if (metric == "rewrites") return decimal(value, 0);
+  if (metric.starts_with("steps_")) return decimal(value, 2);
+  return decimal(value, 3);
 }
 
 struct Row {
@@ -134,7 +135,7 @@ std::string quoted(std::string_view text, std::size_t most) {
 }
 
 std::string step_line(const agent::Step& step) {
-  std::string line = std::to_string(step.n) + ". " + std::string(agent::name(step.node())) + " (" + fixed(step.ms, 0) + " ms)";
+  std::string line = std::to_string(step.n) + ". " + std::string(agent::name(step.node())) + " (" + decimal(step.ms, 0) + " ms)";
   if (const auto* retrieved = std::get_if<agent::Retrieved>(&step.data)) {
     line += ": \"" + quoted(retrieved->query, 160) + "\" → ";
     for (std::size_t i = 0; i < retrieved->retrieved_ids.size(); ++i) line += (i > 0 ? ", " : "") + escaped(retrieved->retrieved_ids[i]);
@@ -265,21 +266,73 @@ std::string failure_cases(const EvaluatedRun& run) {
   return out;
 }
 
+namespace {
+
+/// What a paired test finds between a run and the first one.
+struct Found {
+  const EvaluatedRun* run = nullptr;
+  std::vector<TestedMetric> significant;
+};
+
+std::vector<Found> found_by_tests(std::span<const EvaluatedRun> runs) {
+  constexpr double level = 0.05;
+  std::vector<Found> out;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    Found found{&runs[i], {}};
+    for (auto& tested : compare(runs.front(), runs[i]).metrics) {
+      if (tested.test.p_holm && tested.test.delta && *tested.test.p_holm < level) found.significant.push_back(std::move(tested));
+    }
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+std::string difference(const TestedMetric& tested) {
+  const auto& [metric, test] = tested;
+  return shown(metric, *test.delta) + (test.interval ? " [" + shown(metric, test.interval->low) + ", " + shown(metric, test.interval->high) + ']' : "");
+}
+
+constexpr std::string_view none_found = ": no difference that a paired test finds at p < 0.05 after Holm's correction.";
+constexpr std::string_view some_found = ": significant at p < 0.05 after Holm's correction";
+
+}  // namespace
+
 std::string tests_table(std::span<const EvaluatedRun> runs) {
   std::string out;
-  if (runs.size() < 2) return out;
-  constexpr double significant = 0.05;
-  for (const EvaluatedRun& run : runs.subspan(1)) {
-    const ComparedRuns compared = compare(runs.front(), run);
-    std::string rows;
-    for (const auto& [metric, test] : compared.metrics) {
-      if (!test.p_holm || !test.delta || *test.p_holm >= significant) continue;
-      rows += "| " + escaped(metric) + " | " + shown(metric, *test.delta) + (test.interval ? " [" + shown(metric, test.interval->low) + ", " + shown(metric, test.interval->high) + ']' : "") +
-              " | " + fixed(*test.p_holm, 4) + " | " + std::to_string(test.n) + " |\n";
+  for (const Found& found : found_by_tests(runs)) {
+    out += "**" + escaped(found.run->facts.name) + "** against " + escaped(runs.front().facts.name);
+    if (found.significant.empty()) {
+      out += std::string(none_found) + "\n\n";
+      continue;
     }
-    out += "**" + escaped(run.facts.name) + "** against " + escaped(runs.front().facts.name) + ": ";
-    out += rows.empty() ? "no difference that a paired test finds at p < 0.05 after Holm's correction.\n\n"
-                        : "significant at p < 0.05 after Holm's correction\n\n| metric | difference | p | items |\n|---|---:|---:|---:|\n" + rows + '\n';
+    out += std::string(some_found) + "\n\n| metric | difference | p | items |\n|---|---:|---:|---:|\n";
+    for (const auto& tested : found.significant) {
+      out += "| " + escaped(tested.name) + " | " + difference(tested) + " | " + decimal(*tested.test.p_holm, 4) + " | " + std::to_string(tested.test.n) + " |\n";
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string tests_text(std::span<const EvaluatedRun> runs) {
+  std::string out;
+  for (const Found& found : found_by_tests(runs)) {
+    const std::string names = one_line(found.run->facts.name) + " against " + one_line(runs.front().facts.name);
+    out += wrapped(names + std::string(found.significant.empty() ? none_found : some_found), 2, 0) + '\n';
+    for (const auto& tested : found.significant) {
+      out += "  " + left(shortened(tested.name, 25), 26) + right(difference(tested), 30) + right("p " + decimal(*tested.test.p_holm, 4), 10) + right("n " + std::to_string(tested.test.n), 9) + '\n';
+    }
+  }
+  return out;
+}
+
+std::string notes_text(std::span<const EvaluatedRun> runs) {
+  std::string out;
+  const std::string lines = notes(runs);
+  for (std::size_t start = 0; start < lines.size();) {
+    const std::size_t end = lines.find('\n', start);
+    out += wrapped(one_line(std::string_view(lines).substr(start, end - start)), 2, 0) + '\n';
+    start = end + 1;
   }
   return out;
 }

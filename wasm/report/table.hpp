@@ -24,11 +24,17 @@ std::string text_table(std::span<const EvaluatedRun> runs, const TableOptions& o
 /// What the figures are over, and what they are not: items, source, subset, judge, what is incomplete. One sentence a line.
 std::string notes(std::span<const EvaluatedRun> runs);
 
+/// The same for a terminal of 80 columns.
+std::string notes_text(std::span<const EvaluatedRun> runs);
+
 /// Up to five failures of a run as Markdown: the question, what was expected, what came, the steps of the trace.
 std::string failure_cases(const EvaluatedRun& run);
 
 /// The differences of each run to the first one that a paired test finds, with its p after Holm's correction. Markdown.
 std::string tests_table(std::span<const EvaluatedRun> runs);
+
+/// The same for a terminal of 80 columns.
+std::string tests_text(std::span<const EvaluatedRun> runs);
 
 /// `text` with what stands between `<!-- polygraph:results -->` and `<!-- /polygraph:results -->` replaced by `section`. Fails with
 /// `not_found` where a marker is missing, stands twice or in the wrong order.

@@ -2,32 +2,21 @@
 // told that the task failed, the page goes on with the failure itself.
 
 import type { Chunk, EffectResult } from "../engine/boundary.ts";
-import { BuiltInProvider } from "../providers/built-in.ts";
 import type { Choice } from "../providers/choice.ts";
-import { Deadline } from "../providers/deadline.ts";
-import { EndpointProvider, type Endpoint } from "../providers/endpoint.ts";
-import { Prompts, type TaskFile } from "../providers/prompts.ts";
 import { ProviderFailure, type Provider, type Task } from "../providers/provider.ts";
-import { ProxyProvider } from "../providers/proxy.ts";
 
-/** The server does not name the endpoint that it pays; this is the one it is made for, and its model names are its own. */
-const pricedEndpoint = "api.groq.com";
-const promptsWithinMs = 15_000;
+/** Those of a choice that complete tasks. */
+export type Answerer = Exclude<Choice["who"], "browser" | "recorded">;
 
 export interface Surroundings {
-  /** Address of /api/. */
-  api: string;
-  /** Address of the prompts and prices. */
-  tasks: string;
+  provider(who: Answerer): Promise<Provider>;
   indexDigest(): string;
-  endpoint(): Endpoint;
   chunks(ids: readonly string[]): Promise<(Chunk | null)[]>;
   onDraft(text: string): void;
 }
 
 export class Completions {
   readonly #around: Surroundings;
-  #prompts: Promise<Prompts> | undefined;
   #provider: Promise<Provider> | undefined;
   #signal: AbortSignal = new AbortController().signal;
   failure: ProviderFailure | null = null;
@@ -40,7 +29,7 @@ export class Completions {
   begin(who: Choice["who"], signal: AbortSignal): void {
     this.failure = null;
     this.#signal = signal;
-    this.#provider = who === "live" || who === "own" || who === "built-in" ? this.#of(who) : undefined;
+    this.#provider = who === "browser" || who === "recorded" ? undefined : this.#around.provider(who);
     this.#provider?.catch(() => undefined); // told where it is used
   }
 
@@ -66,33 +55,5 @@ export class Completions {
       }
       return failure.result;
     }
-  }
-
-  async #of(who: "live" | "own" | "built-in"): Promise<Provider> {
-    if (who === "live") {
-      // A price list that comes late, or never, costs a figure and not the answer.
-      let prices: Prompts | null = null;
-      this.#load().then((loaded) => (prices = loaded), () => undefined);
-      return new ProxyProvider(new URL("complete", this.#around.api).href, (model, tokens) => prices?.cost(pricedEndpoint, model, tokens) ?? null);
-    }
-    const prompts = await this.#load();
-    return who === "own" ? new EndpointProvider(this.#around.endpoint(), prompts) : new BuiltInProvider(prompts);
-  }
-
-  #load(): Promise<Prompts> {
-    this.#prompts ??= (async () => {
-      const deadline = new Deadline(promptsWithinMs);
-      try {
-        const response = await fetch(this.#around.tasks, { signal: deadline.signal });
-        if (!response.ok) throw new Error(`the server answered ${response.status}`);
-        return new Prompts((await response.json()) as TaskFile);
-      } catch (error) {
-        this.#prompts = undefined;
-        throw new ProviderFailure("unreachable", `The prompts of this site could not be loaded: ${error instanceof Error ? error.message : String(error)}.`);
-      } finally {
-        deadline.end();
-      }
-    })();
-    return this.#prompts;
   }
 }

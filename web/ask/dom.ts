@@ -66,9 +66,19 @@ export function webAddress(url: string): string | null {
   }
 }
 
-/** A link to a page of the corpus, or its words alone where there is no address to open. */
+/**
+ * A link to a page of the corpus, or its words alone where there is no address to open. Pages of another site open beside
+ * this one, those of the same site in its place.
+ */
 export function pageLink(url: string, attributes: Attributes, ...children: Child[]): HTMLElement {
   const href = url ? webAddress(url) : null;
   if (href === null) return h("span", attributes, ...children);
-  return h("a", { ...attributes, href, target: "_blank", rel: "noopener" }, ...children);
+  const elsewhere = new URL(href, document.baseURI).origin !== window.location.origin;
+  return h("a", { ...attributes, href, ...(elsewhere ? { target: "_blank", rel: "noopener" } : {}) }, ...children);
+}
+
+/** What has the focus in the tree that `node` stands in: the document, or a shadow root, whose host is all that the document sees. */
+export function activeWithin(node: Node): HTMLElement | null {
+  const tree = node.getRootNode();
+  return tree instanceof Document || tree instanceof ShadowRoot ? (tree.activeElement as HTMLElement | null) : null;
 }

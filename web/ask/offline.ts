@@ -1,5 +1,6 @@
 // Registers the service worker and reports what of the page is kept for a visit without a network.
 
+import { threadsHere } from "../models/web.ts";
 import type { Offline } from "./state.ts";
 
 export class OfflineKeeper {
@@ -20,12 +21,13 @@ export class OfflineKeeper {
       this.#report({ state: "unsupported", message: "this browser keeps no files for pages, as in a private window" });
       return;
     }
+    const controlled = navigator.serviceWorker.controller !== null;
     try {
       const registration = await navigator.serviceWorker.register("service-worker.js");
       this.#registration = registration;
       this.#watch(registration);
       await navigator.serviceWorker.ready;
-      this.#report({ state: "ready" });
+      this.#report({ state: "ready", threads: !controlled && threadsHere() < threadsHere(true) });
     } catch (error) {
       this.#report({ state: "failed", message: error instanceof Error ? error.message : String(error) });
     }
@@ -44,12 +46,21 @@ export class OfflineKeeper {
     this.#report(ok ? { models: true } : { message: message ?? "" });
   }
 
-  /** Lets the waiting version take over and loads the page anew. */
-  update(): void {
-    const waiting = this.#registration?.waiting;
-    if (!waiting) return;
-    navigator.serviceWorker.addEventListener("controllerchange", () => window.location.reload(), { once: true });
-    waiting.postMessage({ ask: "take-over" });
+  /** Loads the page anew, in the newest version of it that the site has. */
+  async update(): Promise<void> {
+    const reload = (): void => window.location.reload();
+    const registration = this.#registration ?? (await navigator.serviceWorker?.getRegistration().catch(() => undefined));
+    if (!registration?.active) return reload();
+    if (!registration.waiting) await registration.update().catch(() => undefined);
+    const next = registration.waiting ?? registration.installing;
+    if (!next) return reload();
+    navigator.serviceWorker.addEventListener("controllerchange", reload, { once: true });
+    const takeOver = (): void => {
+      if (next.state === "installed") next.postMessage({ ask: "take-over" });
+      else if (next.state === "redundant") reload();
+    };
+    next.addEventListener("statechange", takeOver);
+    takeOver();
   }
 
   #watch(registration: ServiceWorkerRegistration): void {
@@ -57,6 +68,8 @@ export class OfflineKeeper {
       if (registration.waiting && navigator.serviceWorker.controller) this.#report({ update: true });
     };
     look();
+    // Another tab went over to a newer version: what this page has not loaded yet may be gone.
+    if (navigator.serviceWorker.controller) navigator.serviceWorker.addEventListener("controllerchange", () => this.#report({ update: true }));
     registration.addEventListener("updatefound", () => registration.installing?.addEventListener("statechange", look));
   }
 }

@@ -1,9 +1,10 @@
 // Passages while somebody types: a list of links that the arrow keys walk through.
 
 import type { Hit } from "../engine/boundary.ts";
-import { fill, h, heading, pageLink } from "./dom.ts";
+import { activeWithin, fill, h, heading, pageLink } from "./dom.ts";
 import { excerpt } from "./excerpt.ts";
-import { path, plural } from "./words.ts";
+import { englishPhrases } from "./phrases.ts";
+import { path } from "./words.ts";
 
 export interface PassagesView {
   show(hits: Hit[] | null, query: string, lookupMs: number): void;
@@ -11,7 +12,7 @@ export interface PassagesView {
   move(step: 1 | -1): boolean;
 }
 
-export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (message: string) => void): PassagesView {
+export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (message: string) => void, phrases = englishPhrases): PassagesView {
   const links = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>("a")];
   return {
     show(hits, query, lookupMs) {
@@ -22,29 +23,29 @@ export function passagesView(root: HTMLElement, field: HTMLInputElement, say: (m
       }
       root.dataset["ms"] = lookupMs.toFixed(1);
       // A list that arrives late must not take the focus from somebody who walks the one before it.
-      const focused = links().indexOf(document.activeElement as HTMLElement);
+      const focused = links().indexOf(activeWithin(root) as HTMLElement);
       if (hits.length === 0) {
-        fill(root, h("p", { class: "quiet" }, query ? `No passage holds these words. Press Enter to ask anyway.` : ""));
+        fill(root, h("p", { class: "quiet" }, query ? phrases.text("passages.none") : ""));
         if (focused >= 0) field.focus();
         return;
       }
       fill(
         root,
-        h("h2", { class: "label" }, "Passages", h("span", { class: "quiet" }, " by words, while you type. ", h("kbd", null, "Enter"), " asks, ", h("kbd", null, "↓"), " walks the list.")),
+        h("h2", { class: "label" }, phrases.text("passages"), h("span", { class: "quiet" }, phrases.nodes("passages.how", { enter: h("kbd", null, "Enter"), down: h("kbd", null, "↓") }))),
         h("ol", { class: "passages" }, hits.map((hit) =>
           h("li", null,
-            pageLink(hit.url, { class: "passage" },
+            pageLink(hit.url, { class: "passage", "data-chunk": hit.id },
               h("span", { class: "passage-path" }, heading(path(hit.title, hit.heading_path))),
               h("span", { class: "passage-excerpt" }, excerpt(hit.text, hit.marks))),
           ))),
       );
       if (focused >= 0) links()[Math.min(focused, hits.length - 1)]?.focus();
-      say(plural(hits.length, "passage"));
+      say(phrases.count("passages", hits.length));
     },
     move(step) {
       const all = links();
       if (all.length === 0) return false;
-      const at = all.indexOf(document.activeElement as HTMLElement) + step;
+      const at = all.indexOf(activeWithin(root) as HTMLElement) + step;
       if (at < 0) field.focus();
       else all[Math.min(at, all.length - 1)]?.focus();
       return true;

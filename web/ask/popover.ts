@@ -1,25 +1,31 @@
 // One passage shown beside what names it: on hover, on focus, or on a tap. Esc closes it; the pointer may move into it.
 
-import { fill, h, type Child } from "./dom.ts";
+import { activeWithin, fill, h, type Child } from "./dom.ts";
 
 const hideDelayMs = 180;
 const margin = 8;
 
 export class Popover {
-  readonly #box = h("div", { class: "popover", id: "passage-popover", role: "tooltip", hidden: true });
+  readonly #box = h("div", { class: "popover", id: "passage-popover", role: "tooltip", tabindex: 0, hidden: true });
   #anchor: HTMLElement | null = null;
   #timer = 0;
 
-  constructor(parent: Element) {
+  /** @param signal fires when the parent is gone for good */
+  constructor(parent: Element, signal?: AbortSignal) {
+    const until = signal ? { signal } : {};
     parent.append(this.#box);
     this.#box.addEventListener("pointerenter", () => window.clearTimeout(this.#timer));
     this.#box.addEventListener("pointerleave", () => this.#hideSoon());
-    window.addEventListener("resize", () => this.#place());
-    document.addEventListener("scroll", () => this.#place(), { passive: true, capture: true });
+    // A long passage is scrolled by keyboard, too.
+    this.#box.addEventListener("focus", () => window.clearTimeout(this.#timer));
+    this.#box.addEventListener("blur", () => this.#hideSoon());
+    window.addEventListener("resize", () => this.#place(), until);
+    document.addEventListener("scroll", () => this.#place(), { ...until, passive: true, capture: true });
     document.addEventListener("pointerdown", (event) => {
-      const target = event.target as Node;
-      if (!this.#box.contains(target) && !this.#anchor?.contains(target)) this.hide();
-    });
+      // The target of an event from a shadow tree is that tree's host.
+      const path = event.composedPath();
+      if (!path.includes(this.#box) && !(this.#anchor && path.includes(this.#anchor))) this.hide();
+    }, until);
   }
 
   get shown(): boolean {
@@ -44,6 +50,7 @@ export class Popover {
   }
 
   hide(): void {
+    if (this.#anchor && activeWithin(this.#box) === this.#box) this.#anchor.focus();
     window.clearTimeout(this.#timer);
     this.#anchor?.removeAttribute("aria-describedby");
     this.#anchor = null;

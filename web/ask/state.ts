@@ -42,6 +42,8 @@ export interface Offline {
   message: string;
   /** A newer version of the page waits for the next visit. */
   update: boolean;
+  /** The host isolates no page, but what is kept now does: once loaded again, the models have several threads. */
+  threads: boolean;
 }
 
 export interface State {

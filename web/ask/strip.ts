@@ -10,7 +10,7 @@ import { megabytes, plural, stageExtent, stageNames, stageUsed, type StageName }
 export interface StripActions {
   load(): void;
   cancel(): void;
-  /** Goes over to the newer version of the page. */
+  /** Loads the page anew, in its newer version where there is one. */
   update(): void;
 }
 
@@ -77,9 +77,12 @@ function models(state: Readonly<State>, actions: StripActions): Child {
   const unsupported = models.every((m) => m.state === "unsupported");
   const size = `${megabytes(received)} of ${megabytes(total)} MB`;
   if (unsupported) return item("models", "No models: ", h("span", { class: "quiet" }, models[0]?.message ?? ""));
-  if (ready) return item("models", `Models ready, ${megabytes(total)} MB, ${plural(state.threads, "thread")}`);
-  const failed = models.find((m) => m.state === "failed");
   const button = (label: string, click: () => void): HTMLElement => h("button", { type: "button", class: "plain", "data-key": "models", on: { click } }, label);
+  if (ready) {
+    const words = `Models ready, ${megabytes(total)} MB, ${plural(state.threads, "thread")}`;
+    return item("models", words, state.offline.threads && state.threads === 1 && [". More after a reload. ", button("Reload", actions.update)]);
+  }
+  const failed = models.find((m) => m.state === "failed");
   if (busy) {
     return item("models", h("label", null, "Models ", h("span", { class: "numbers" }, size), " ", h("progress", { max: total, value: received })), button("Cancel", actions.cancel));
   }

@@ -13,6 +13,8 @@ export interface Recording {
   /** generator, grader, rewriter. */
   models: Record<string, string>;
   indexDigest: string;
+  /** Where its file is, on a site without a server; otherwise the server is asked for its id. */
+  url?: string;
 }
 
 export interface RecordedRun {
@@ -55,10 +57,16 @@ function recordingOf(value: unknown): Recording | null {
   };
 }
 
-/** The body of GET /api/recordings. */
-export function parseRecordings(body: unknown): Recording[] {
-  const list = memberOf(body, "recordings");
-  return Array.isArray(list) ? list.map(recordingOf).filter((each): each is Recording => each !== null) : [];
+/** The body of GET /api/recordings, or an exported site's list, whose entries name a `file` beside the list. @param list its address */
+export function parseRecordings(body: unknown, list?: string): Recording[] {
+  const entries = memberOf(body, "recordings");
+  if (!Array.isArray(entries)) return [];
+  return entries.flatMap((entry) => {
+    const recording = recordingOf(entry);
+    const file = textOf(memberOf(entry, "file"));
+    if (!recording || list === undefined) return recording ?? [];
+    return /^[a-z0-9.-]+$/.test(file) ? { ...recording, url: new URL(file, list).href } : [];
+  });
 }
 
 /** A recording's file; null where it is none, or its run did not end with an answer or a refusal. */

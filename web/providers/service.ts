@@ -20,10 +20,30 @@ export interface Service {
   indexDigest: string;
 }
 
+/** Where a page asks: the address of /api/, or of the list of recorded runs among the files of a site without a server. */
+export type ServiceAddress = string | { recordings: string };
+
 export const noService: Service = { state: "unknown", until: null, recordings: [], indexDigest: "" };
 
-/** Asks the server how it is. Never rejects, and always ends. @param base address of /api/ */
-export async function readService(base: string, before: Service = noService, signal?: AbortSignal): Promise<Service> {
+export const serviceAddress = ({ recordings }: { recordings?: string }, api: string): ServiceAddress => (recordings ? { recordings } : api);
+
+/** What the site offers beside its page. Never rejects, and always ends. */
+export async function readService(at: ServiceAddress, before: Service = noService, signal?: AbortSignal): Promise<Service> {
+  return typeof at === "string" ? askServer(at, before, signal) : readFiles(at.recordings, before, signal);
+}
+
+async function readFiles(list: string, before: Service, signal?: AbortSignal): Promise<Service> {
+  if (before.recordings.length > 0) return before;
+  const deadline = new Deadline(statusWithinMs, signal);
+  try {
+    return { ...noService, state: "none", recordings: await readRecordings(list, deadline.signal, list) };
+  } finally {
+    deadline.end();
+  }
+}
+
+/** @param base address of /api/ */
+async function askServer(base: string, before: Service, signal?: AbortSignal): Promise<Service> {
   const deadline = new Deadline(statusWithinMs, signal);
   try {
     const response = await fetch(new URL("status", base), { signal: deadline.signal, cache: "no-store" });
@@ -38,7 +58,7 @@ export async function readService(base: string, before: Service = noService, sig
     }
     if (typeof memberOf(status, "live") !== "boolean") return { ...noService, state: "none" };
     const live = memberOf(status, "live") === true;
-    const recordings = before.recordings.length > 0 ? before.recordings : await readRecordings(base, deadline.signal);
+    const recordings = before.recordings.length > 0 ? before.recordings : await readRecordings(new URL("recordings", base).href, deadline.signal);
     return {
       state: live ? "live" : memberOf(status, "serving_recorded") === true ? "recorded" : "busy",
       until: live ? null : timeOf(memberOf(status, "until")),
@@ -52,20 +72,20 @@ export async function readService(base: string, before: Service = noService, sig
   }
 }
 
-async function readRecordings(base: string, signal: AbortSignal): Promise<Recording[]> {
+async function readRecordings(address: string, signal: AbortSignal, list?: string): Promise<Recording[]> {
   try {
-    const response = await fetch(new URL("recordings", base), { signal });
-    return response.ok ? parseRecordings(await response.json()) : [];
+    const response = await fetch(address, { signal });
+    return response.ok ? parseRecordings(await response.json(), list) : [];
   } catch {
     return []; // Live answers do not depend on them.
   }
 }
 
 /** One recorded run; null where it cannot be had or is none. */
-export async function readRecording(base: string, recording: Pick<Recording, "id">, signal?: AbortSignal): Promise<RecordedRun | null> {
+export async function readRecording(base: string, recording: Pick<Recording, "id" | "url">, signal?: AbortSignal): Promise<RecordedRun | null> {
   const deadline = new Deadline(recordingWithinMs, signal);
   try {
-    const response = await fetch(new URL(`recordings/${encodeURIComponent(recording.id)}`, base), { signal: deadline.signal });
+    const response = await fetch(recording.url ?? new URL(`recordings/${encodeURIComponent(recording.id)}`, base), { signal: deadline.signal });
     return response.ok ? recordedRun(await response.text()) : null;
   } catch {
     return null;

@@ -1,9 +1,10 @@
-// Opens a report: finds out what a file holds and reads it. Four kinds are told apart by their content:
+// Opens a report: finds out what a file holds and reads it. Five kinds are told apart by their content:
 //
 //   evaluation   an EvaluationReport with or without `results`, a printed Diagnosis (its `report`), or JSON Lines whose one
 //                line with `total_queries` is the report and whose other lines are its results
 //   comparison   a ComparisonReport, with or without the results of both sides
 //   matrix       {kind: "matrix", schema: 1, …}: see matrix.ts
+//   gaps         {kind: "gaps", schema: 1, …}: see gaps.ts
 //   results      results alone, as array or JSON Lines: shown as they are, since only the engine makes a report of them
 //
 // A page that carries its report has it in <script type="application/json" class="report-data">, every "<" written as \u003c.
@@ -12,7 +13,7 @@
 import { JsonProblem, readJson } from "./json-stream.ts";
 import { isObject, list, number, object, readItem, type Item, type Json } from "./shapes.ts";
 
-export type Kind = "evaluation" | "comparison" | "matrix" | "results";
+export type Kind = "evaluation" | "comparison" | "matrix" | "gaps" | "results";
 
 export interface Opened {
   kind: Kind;
@@ -61,6 +62,7 @@ export async function open(file: Blob, name: string, progress: (share: number) =
 
 function kindOf(value: Json): Kind | null {
   if (isObject(value["pipeline_a_report"]) && isObject(value["pipeline_b_report"])) return "comparison";
+  if (value["kind"] === "gaps") return "gaps";
   if (value["kind"] === "matrix" || (Array.isArray(value["reports"]) && Array.isArray(value["names"]))) return "matrix";
   if (number(value["total_queries"]) !== null || isObject(object(value["report"])["retrieval"])) return "evaluation";
   // {dataset_name, …, k, results}: a file of results with a head.

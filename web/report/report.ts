@@ -1,11 +1,12 @@
 // The report page: opens what it is given and shows the view that the address names.
 
-import { append, fill, h } from "../ask/dom.ts";
+import { append, fill, h, type Child } from "../ask/dom.ts";
 import { Popover } from "../ask/popover.ts";
 import { toFragment } from "../trace/fragment.ts";
 import { siteOfPage } from "../worker/site.ts";
 import { comparisonView, outcomesSection, readOutcomes, type Outcome } from "./comparison.ts";
 import { evaluationView, resultsView } from "./evaluation.ts";
+import { gapsSection, gapsView, gapView, readGaps, type Gap } from "./gaps.ts";
 import { itemView, type ItemActions, type Side } from "./item-view.ts";
 import { itemsSection } from "./items.ts";
 import { JsonProblem } from "./json-stream.ts";
@@ -54,8 +55,10 @@ interface Shown {
   list: Row[] | null;
   section: ListSection<Row> | null;
   sides(id: string): Promise<Side[]>;
+  /** Of items that are more than their records: what heads the dialog, and what stands in it. */
+  detail?(id: string): { title: string; body: Child };
 }
-type Row = Item | Outcome;
+type Row = Item | Outcome | Gap;
 
 let opened: Opened | null = null;
 let matrix: Matrix | null = null;
@@ -139,6 +142,7 @@ function build(report: Opened, params: Params): Omit<Shown, "view"> {
     title(`${matrix.names.length} pipelines`);
     return { list: null, section: null, sides: async () => [] };
   }
+  if (report.kind === "gaps") return gaps(report.head);
   if (report.kind === "comparison") {
     const side = params["report"];
     if (side === "a" || side === "b") return evaluation({ ...object(report.head[`pipeline_${side}_report`]), pipeline_name: report.head[`pipeline_${side}_name`] }, report, `pipeline_${side}_report`, { report: side, k }, params);
@@ -198,6 +202,19 @@ function evaluation(head: Json, report: Opened, key: string, view: Params, param
   };
 }
 
+function gaps(head: Json): Omit<Shown, "view"> {
+  const all = readGaps(head);
+  const section = all.length > 0 ? gapsSection(all, (gap) => go({ ...currentParams(), list: "", item: gap.id })) : null;
+  fill(root, gapsView(head, all), section?.root);
+  title("Documentation gaps");
+  const byId = new Map(all.map((gap) => [gap.id, gap]));
+  return {
+    list: all, section: section as ListSection<Row> | null,
+    sides: async () => [],
+    detail: (id) => ({ title: byId.get(id)?.label ?? "", body: byId.has(id) ? gapView(byId.get(id)!) : null }),
+  };
+}
+
 function comparison(head: Json, report: Opened, keys: [string, string], view: Params, sidesAt: [Params, Params], params: Params): Omit<Shown, "view"> {
   const sides = keys.map((key) => new Map((report.items.get(key) ?? []).map((item) => [item.id, item])));
   const queries = new Map(sides.flatMap((side) => [...side.values()].map((item): [string, string] => [item.id, item.query])));
@@ -236,9 +253,10 @@ async function showItem(id: string): Promise<void> {
     say("The file cannot be read any more. Open it again.");
   }
   if (itemShown !== id || shown !== of) return;
-  fill(itemTitle, h("bdi", null, visible(id)));
+  const detail = of.detail?.(id);
+  fill(itemTitle, h("bdi", null, visible(detail?.title ?? id)));
   dialog.classList.toggle("wide", sides.length > 1);
-  fill(itemBody, itemView(sides, popover, actions));
+  fill(itemBody, detail ? detail.body : itemView(sides, popover, actions));
   itemBody.scrollTop = 0;
   const rows = of.section?.grid.rows ?? [];
   const at = rows.findIndex((row) => row.id === id);

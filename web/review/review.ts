@@ -354,7 +354,8 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
-const given = await fetchSet(document.baseURI);
+// Among the files of an exported site there is no command line to ask.
+const given = document.querySelector('meta[name="site-host"][content="files"]') ? null : await fetchSet(document.baseURI);
 if (given === null) {
   element("start").hidden = false;
 } else {

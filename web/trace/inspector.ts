@@ -5,15 +5,16 @@ import { Completions } from "../ask/completions.ts";
 import { fill, h, type Child } from "../ask/dom.ts";
 import { OfflineKeeper } from "../ask/offline.ts";
 import { Popover } from "../ask/popover.ts";
+import { PromptFile } from "../ask/prompt-file.ts";
 import { offered, pageDefaults, valueOf, type Settings } from "../ask/settings-store.ts";
 import { SettingsView } from "../ask/settings-view.ts";
 import { megabytes, plural } from "../ask/words.ts";
 import type { Chunk, EffectResult, Presets, RunConfig } from "../engine/boundary.ts";
 import { EngineError } from "../engine/engine.ts";
 import type { Trace } from "../engine/trace.ts";
-import { noEndpoint } from "../providers/endpoint.ts";
+import { ProxyProvider } from "../providers/proxy.ts";
 import type { Task } from "../providers/provider.ts";
-import { noService, readService, type Service } from "../providers/service.ts";
+import { noService, readService, serviceAddress, type Service } from "../providers/service.ts";
 import { canStore, capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress } from "../worker/messages.ts";
 import { resolveSite, type Site } from "../worker/site.ts";
@@ -392,7 +393,7 @@ async function openFork(step: number): Promise<void> {
       return;
     }
     await engineWorker();
-    if (site) service = await readService(api, service);
+    if (site) service = await readService(serviceAddress(site, api), service);
     footer();
   } catch (error) {
     problem(words(error));
@@ -457,11 +458,10 @@ function providerChoice(trace: Trace, settings: Settings, change: (settings: Set
 }
 
 const api = new URL("api/", document.baseURI).href;
-const completions = site && new Completions({
-  api,
-  tasks: site.tasks,
+const prompts = site && new PromptFile(site.tasks);
+const completions = prompts && new Completions({
+  provider: async () => new ProxyProvider(new URL("complete", api).href, prompts.priceList()),
   indexDigest: () => indexes.open?.digest ?? "",
-  endpoint: () => noEndpoint,
   chunks: async (ids) => (await engineWorker()).call("chunks", { ids: [...ids] }),
   onDraft: () => undefined,
 });

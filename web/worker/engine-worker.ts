@@ -9,7 +9,7 @@ import type { Capabilities } from "./capabilities.ts";
 import { streamIndex } from "./index-stream.ts";
 import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, RecordedResult, ReplyOf, Request } from "./messages.ts";
 import { Models } from "./models.ts";
-import type { Site } from "./site.ts";
+import type { WorkerFiles } from "./site.ts";
 import { aborted } from "./waiting.ts";
 
 interface Opened {
@@ -89,7 +89,7 @@ function ready(): Opened {
   return opened;
 }
 
-async function open(site: Site, capabilities: Capabilities): Promise<ReplyOf<"open">> {
+async function open(site: WorkerFiles, capabilities: Capabilities): Promise<ReplyOf<"open">> {
   const moduleUrl = capabilities.simd ? site.engine : site.engine_baseline;
   const wasmUrl = capabilities.simd ? site.engine_wasm : site.engine_baseline_wasm;
   // All three at once: the index is the longest of them, and what comes early waits in its stream.

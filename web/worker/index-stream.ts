@@ -1,9 +1,9 @@
 // Streams an index file into the engine and opens each part as soon as its bytes are there. A download that breaks off is
 // continued where it stopped.
 
-import type { IndexInfo } from "../engine/boundary.ts";
+import type { Extent, IndexInfo } from "../engine/boundary.ts";
 import { EngineError, type Engine } from "../engine/engine.ts";
-import type { Site } from "./site.ts";
+import type { IndexFile } from "./site.ts";
 import { within } from "./waiting.ts";
 
 /** Attempts without a single new byte before the download is given up. */
@@ -15,6 +15,8 @@ const quietMs = 20_000;
 
 export interface IndexStage {
   received: number;
+  /** 0 while it is not known. */
+  total: number;
   part: "none" | "lexical" | "all";
   info: IndexInfo | null;
 }
@@ -25,25 +27,36 @@ export interface IndexStage {
  */
 export async function streamIndex(
   engine: Engine,
-  file: Pick<Site["index"], "url" | "bytes">,
+  file: IndexFile,
   onStage: (stage: IndexStage) => void,
   pauseMs = firstPauseMs,
   begun?: Promise<Response>,
 ): Promise<void> {
-  engine.reserve(file.bytes);
-  const stage: IndexStage = { received: 0, part: "none", info: null };
+  if (file.bytes > 0) engine.reserve(file.bytes);
+  const stage: IndexStage = { received: 0, total: file.bytes, part: "none", info: null };
+  /** What came before the file's length was known. */
+  const early: Uint8Array[] = [];
   let lexicalBytes: number | undefined;
   let fruitless = 0;
+  const write = (piece: Uint8Array): void => {
+    engine.write(piece, stage.received);
+    stage.received += piece.byteLength;
+  };
 
-  while (stage.received < file.bytes) {
+  while (stage.total === 0 || stage.received < stage.total) {
     const before = stage.received;
     let problem: string;
     try {
       const first = begun;
       begun = undefined;
       await receive(await (first ?? request(file.url, stage.received)), stage.received, (piece) => {
-        engine.write(piece, stage.received);
-        stage.received += piece.byteLength;
+        if (stage.total === 0) {
+          early.push(piece);
+          stage.total = announcedBytes(engine, early);
+          if (stage.total > 0) for (const each of early.splice(0)) write(each);
+        } else {
+          write(piece);
+        }
         if (stage.part === "none") {
           lexicalBytes ??= lexicalExtent(engine, stage.received);
           if (lexicalBytes !== undefined && stage.received >= lexicalBytes) {
@@ -53,12 +66,15 @@ export async function streamIndex(
         }
         onStage({ ...stage });
       });
-      problem = `it ended after ${stage.received} of ${file.bytes} bytes`;
+      // Of a file that ends before its length can be read nothing is kept: it is asked for anew.
+      early.length = 0;
+      problem = stage.total === 0 ? "it ended before its header was complete" : `it ended after ${stage.received} of ${stage.total} bytes`;
     } catch (error) {
       if (error instanceof EngineError || error instanceof RangeError) throw error;
+      early.length = 0;
       problem = error instanceof Error ? error.message : String(error);
     }
-    if (stage.received >= file.bytes) break;
+    if (stage.total > 0 && stage.received >= stage.total) break;
     fruitless = stage.received > before ? 0 : fruitless + 1;
     if (fruitless >= maxFruitlessAttempts) {
       throw new EngineError({ code: "io", message: `The index could not be loaded: ${problem}.`, field: file.url });
@@ -72,8 +88,26 @@ export async function streamIndex(
 }
 
 function lexicalExtent(engine: Engine, received: number): number | undefined {
+  return extent(engine, received)?.lexical;
+}
+
+/** The file's length by its header, for which room is made then; 0 while the header has not arrived. */
+function announcedBytes(engine: Engine, pieces: readonly Uint8Array[]): number {
+  const received = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  engine.reserve(received);
+  let offset = 0;
+  for (const piece of pieces) {
+    engine.write(piece, offset);
+    offset += piece.byteLength;
+  }
+  const bytes = extent(engine, received)?.all ?? 0;
+  if (bytes > 0) engine.reserve(bytes);
+  return bytes;
+}
+
+function extent(engine: Engine, received: number): Extent | undefined {
   try {
-    return engine.extent(received).lexical;
+    return engine.extent(received);
   } catch (error) {
     if (error instanceof EngineError && error.code === "truncated") return undefined;
     throw error;

@@ -3,11 +3,11 @@
 import type { Chunk, Effect, EffectResult, ErrorBody, Hit, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { Site } from "./site.ts";
+import type { WorkerFiles } from "./site.ts";
 
 export interface Calls {
   /** Loads engine and index; resolves as soon as the lexical part answers. */
-  open: { request: { site: Site; capabilities: Capabilities }; reply: { info: IndexInfo; presets: Presets } };
+  open: { request: { site: WorkerFiles; capabilities: Capabilities }; reply: { info: IndexInfo; presets: Presets } };
   typeahead: { request: { query: string; limit: number }; reply: Hit[] };
   chunks: { request: { ids: string[] }; reply: (Chunk | null)[] };
   /**

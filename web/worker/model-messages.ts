@@ -3,11 +3,11 @@
 
 import type { TokenPair } from "../engine/boundary.ts";
 import type { ModelProgress } from "./messages.ts";
-import type { Site } from "./site.ts";
+import type { WorkerFiles } from "./site.ts";
 
 export interface ModelCalls {
   /** Downloads (or takes from the browser's store) and starts each model in turn. Progress comes as events. */
-  load: { request: { models: Site["models"]; ort: Site["ort"]; threads: number; storage: boolean }; reply: null };
+  load: { request: { models: WorkerFiles["models"]; ort: WorkerFiles["ort"]; threads: number; storage: boolean }; reply: null };
   /** Ends what is being downloaded. Parts that arrived are kept and the next load goes on from there. */
   cancel: { request: null; reply: null };
   embed: { request: { ids: number[] }; reply: { vector: Float32Array; ms: number } };

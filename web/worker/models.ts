@@ -6,13 +6,13 @@ import { encodeFloats } from "../engine/base64.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ModelProgress } from "./messages.ts";
 import type { FromModelWorker, ModelCalls, ModelKind, ModelRequest } from "./model-messages.ts";
-import type { Site } from "./site.ts";
+import type { WorkerFiles } from "./site.ts";
 
 type Role = ModelProgress["role"];
 type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void };
 
 export class Models {
-  readonly #site: Site;
+  readonly #site: WorkerFiles;
   readonly #capabilities: Capabilities;
   readonly #onChange: () => void;
   readonly #progress: Map<Role, ModelProgress>;
@@ -21,7 +21,7 @@ export class Models {
   #next = 1;
   threads = 1;
 
-  constructor(site: Site, capabilities: Capabilities, onChange: () => void) {
+  constructor(site: WorkerFiles, capabilities: Capabilities, onChange: () => void) {
     this.#site = site;
     this.#capabilities = capabilities;
     this.#onChange = onChange;

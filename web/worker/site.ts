@@ -9,21 +9,32 @@ export interface ModelFile {
   bytes: number;
 }
 
-export interface Site {
-  /** Digest over all files of the shell; the service worker's version. */
-  version: string;
+export interface IndexFile {
+  url: string;
+  /** 0: not known beforehand; the file's own header says it. */
+  bytes: number;
+}
+
+/** What the workers load. */
+export interface WorkerFiles {
   engine: string;
   engine_wasm: string;
   /** Built without SIMD, for browsers that have none. */
   engine_baseline: string;
   engine_baseline_wasm: string;
-  engine_worker: string;
   model_worker: string;
   /** onnxruntime-web's loader and WebAssembly. */
   ort: { mjs: string; wasm: string };
-  /** `identity`: its digest as the engine and every trace name it. */
-  index: { url: string; bytes: number; digest: string; identity: string; built_at: string };
+  index: IndexFile;
   models: ModelFile[];
+}
+
+export interface Site extends WorkerFiles {
+  /** Digest over all files of the shell; the service worker's version. */
+  version: string;
+  engine_worker: string;
+  /** `identity`: its digest as the engine and every trace name it. */
+  index: IndexFile & { digest: string; identity: string; built_at: string };
   examples: string;
   /** Prompts and prices, for providers that the page itself sends a prompt to. */
   tasks: string;
@@ -33,6 +44,8 @@ export interface Site {
   evaluation_engine: string;
   evaluation_engine_wasm: string;
   evaluation_worker: string;
+  /** On a site that no server of ours serves: the list of its recorded runs. */
+  recordings?: string;
 }
 
 /** What the build wrote into this page; null: a page of one file. */
@@ -42,24 +55,34 @@ export function siteOfPage(): Site | null {
 }
 
 /** The same with absolute URLs: a worker resolves against its own address otherwise. */
+export function at(files: WorkerFiles, base: string): WorkerFiles {
+  const url = (relative: string): string => new URL(relative, base).href;
+  return {
+    engine: url(files.engine),
+    engine_wasm: url(files.engine_wasm),
+    engine_baseline: url(files.engine_baseline),
+    engine_baseline_wasm: url(files.engine_baseline_wasm),
+    model_worker: url(files.model_worker),
+    ort: { mjs: url(files.ort.mjs), wasm: url(files.ort.wasm) },
+    index: { url: url(files.index.url), bytes: files.index.bytes },
+    models: files.models.map((model) => ({ ...model, url: url(model.url) })),
+  };
+}
+
 export function resolveSite(site: Site, base: string): Site {
-  const at = (url: string): string => new URL(url, base).href;
+  const url = (relative: string): string => new URL(relative, base).href;
+  const files = at(site, base);
   return {
     ...site,
-    engine: at(site.engine),
-    engine_wasm: at(site.engine_wasm),
-    engine_baseline: at(site.engine_baseline),
-    engine_baseline_wasm: at(site.engine_baseline_wasm),
-    engine_worker: at(site.engine_worker),
-    model_worker: at(site.model_worker),
-    ort: { mjs: at(site.ort.mjs), wasm: at(site.ort.wasm) },
-    index: { ...site.index, url: at(site.index.url) },
-    models: site.models.map((model) => ({ ...model, url: at(model.url) })),
-    examples: at(site.examples),
-    tasks: at(site.tasks),
-    evaluation: site.evaluation && at(site.evaluation),
-    evaluation_engine: site.evaluation && at(site.evaluation_engine),
-    evaluation_engine_wasm: site.evaluation && at(site.evaluation_engine_wasm),
-    evaluation_worker: site.evaluation && at(site.evaluation_worker),
+    ...files,
+    engine_worker: url(site.engine_worker),
+    index: { ...site.index, ...files.index },
+    examples: url(site.examples),
+    tasks: url(site.tasks),
+    evaluation: site.evaluation && url(site.evaluation),
+    evaluation_engine: site.evaluation && url(site.evaluation_engine),
+    evaluation_engine_wasm: site.evaluation && url(site.evaluation_engine_wasm),
+    evaluation_worker: site.evaluation && url(site.evaluation_worker),
+    ...(site.recordings ? { recordings: url(site.recordings) } : {}),
   };
 }

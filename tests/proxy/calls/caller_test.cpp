@@ -350,6 +350,22 @@ TEST_F(CallerTest, AnInterruptEndsAWaitForTheNextDay) {
   EXPECT_EQ(failure({"limited_rpd:7200"}), FailureKind::interrupted);
 }
 
+TEST_F(CallerTest, AnAskThatIsCancelledEndsAloneAndItsReservationIsCharged) {
+  std::atomic<bool> cancelled{false};
+  server_.next({"stall", R"(text:{"score": 3})"});
+  Ask how;
+  how.cancelled = [&] { return cancelled.load(); };
+  Caller& shared = caller();
+  auto given_up = std::async(std::launch::async, [&] { return shared.ask(request("slow"), how); });
+  while (calls() == 0) std::this_thread::sleep_for(1ms);
+  cancelled = true;
+  const auto outcome = given_up.get();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, FailureKind::interrupted);
+  EXPECT_EQ(shared.ask(request("next"))->json, R"({"score": 3})") << "the others go on";
+  EXPECT_EQ(usage().at(0).requests, 2U);
+}
+
 TEST_F(CallerTest, AStalledEndpointTimesOut) {
   auto given = options();
   given.longest_call = 100ms;

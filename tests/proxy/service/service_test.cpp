@@ -723,5 +723,35 @@ TEST_F(ServiceTest, LogsQuestionsWhereTheOperatorAsksForIt) {
   EXPECT_THAT(final_log(), HasSubstr("A question to log?"));
 }
 
+TEST_F(ServiceTest, TheQuestionLogTellsWhatBecameOfAQuestionAndOfNobodyWhoAsked) {
+  settings_.question_log = (folder_ / "questions.log").string();
+  start();
+  upstream_.next({"text:{\"relevant\": false, \"reason\": \"nothing on it\", \"relevant_chunk_ids\": []}"});
+  json graded = grade();
+  graded["question"] = "Who reads ann@example.org?";
+  EXPECT_EQ(post("/api/complete", graded).status, 200);
+  EXPECT_EQ(post("/api/complete", generate("", "An answered one?")).status, 200);
+  EXPECT_EQ(post("/api/ask", {{"question", "How do I descale a kettle?"}}).status, 200);
+  stop();
+  std::vector<std::pair<std::string, std::string>> seen;
+  std::ifstream file(settings_.question_log);
+  for (std::string line; std::getline(file, line);) {
+    const auto entry = json::parse(line);
+    seen.emplace_back(entry["question"], entry["status"]);
+    EXPECT_THAT(line, Not(HasSubstr("127.0.0.1")));
+  }
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0], std::pair(std::string("Who reads [e-mail]"), std::string("not_relevant")));
+  EXPECT_EQ(seen[1], std::pair(std::string("An answered one?"), std::string("answered")));
+  EXPECT_EQ(seen[2].first, "How do I descale a kettle?");
+}
+
+TEST_F(ServiceTest, NoQuestionIsKeptUnlessAFileIsNamed) {
+  start();
+  post("/api/complete", generate("", "A question of nobody's?"));
+  stop();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) EXPECT_NE(entry.path().filename(), "questions.log");
+}
+
 }  // namespace
 }  // namespace polygraph::proxy

@@ -185,6 +185,17 @@ struct Asked {
       }
       return Json{{"relevant", true}, {"reason", "The passages answer it."}, {"relevant_chunk_ids", ids}}.dump();
     }
+    if (message.find("<reference>") != std::string::npos) {
+      const auto between = [&](const std::string& tag) {
+        const auto begin = message.find("<" + tag + ">") + tag.size() + 2;
+        auto part = message.substr(begin, message.find("</" + tag + ">", begin) - begin);
+        part.erase(0, part.find_first_not_of(" \n"));
+        part.erase(part.find_last_not_of(" \n") + 1);
+        return part;
+      };
+      const bool holds = between("answer").find(between("reference")) != std::string::npos;
+      return Json{{"id", between("task")}, {"reason", holds ? "It holds the reference." : "It lacks the reference."}, {"confidence", 0.9}, {"score", holds ? 5 : 1}}.dump();
+    }
     if (format.find("\"query\"") != std::string::npos) return R"({"query":"scripted query"})";
     return "This is the scripted answer [" + (ids.empty() ? std::string("1") : ids[0].get<std::string>()) + "].";
   }

@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import type { EffectResult } from "../../../web/engine/boundary.ts";
 import { bodyOf, failureOfBody, ProxyProvider, resultOf } from "../../../web/providers/proxy.ts";
 import { ProviderFailure, type FailureKind, type Task } from "../../../web/providers/provider.ts";
-import { readService } from "../../../web/providers/service.ts";
+import { readService, serviceAddress } from "../../../web/providers/service.ts";
 
 const task = (more: Partial<Task> = {}): Task => ({ id: 1, kind: "complete", task: "generate", question: "q", chunk_ids: ["a#000"], failed_query: "", reason: "", schema: null, repair: null, ...more });
 const done = { task: "generate", value: { text: "Whole. [a#000]" }, model: "m", prompt_version: "v", tokens: { in: 10, out: 2 }, ms: 7, cached: false, finish: "stop", request_id: "r" };
@@ -122,6 +122,21 @@ test("a body holds the fields of its task and no others", () => {
   assert.deepEqual(bodyOf(task({ task: "grade", repair: "x" }), "d"), { task: "grade", question: "q", chunk_ids: ["a#000"], index_digest: "d" });
   assert.deepEqual(bodyOf(task({ task: "rewrite", chunk_ids: [], failed_query: "f", reason: "r" }), "d"), { task: "rewrite", question: "q", failed_query: "f", reason: "r", index_digest: "d" });
   assert.deepEqual(bodyOf(task(), "d"), { task: "generate", question: "q", chunk_ids: ["a#000"], stream: true, index_digest: "d" });
+});
+
+test("a site of files asks no server: its recorded runs come from their list, and nobody answers live", async (t) => {
+  const asked: string[] = [];
+  const address = await serve(t, (response, path) => {
+    asked.push(path);
+    response.end(JSON.stringify({ recordings: [{ id: "memory", question: "q", file: "recording-memory-0123456789abcdef.json" }] }));
+  });
+  const list = new URL("recordings-0123456789abcdef.json", address).href;
+  const service = await readService(serviceAddress({ recordings: list }, address));
+  assert.deepEqual([service.state, service.recordings.map(({ url }) => url)], ["none", [new URL("recording-memory-0123456789abcdef.json", list).href]]);
+  assert.deepEqual((await readService({ recordings: list }, service)).recordings, service.recordings);
+  assert.equal(asked.length, 1);
+  assert.deepEqual((await readService({ recordings: "http://127.0.0.1:1/none.json" })).recordings, []);
+  assert.deepEqual(serviceAddress({}, address), address);
 });
 
 test("a status tells live from spent, and a host without one from one that is down", async (t) => {

@@ -39,6 +39,15 @@ test("a list of anything is read as far as it holds recordings", () => {
   assert.deepEqual(read, [{ id: "b", question: "q", aliases: ["x"], recordedAt: "", madeBy: "", models: { generator: "m" }, indexDigest: "" }]);
 });
 
+test("an exported site's list names each recording's file beside it; an entry without one is none", () => {
+  const entry = { id: "memory", question: "q", file: "recording-memory-0123456789abcdef.json" };
+  const list = "https://docs.example.org/docs/ask/assets/recordings-fedcba9876543210.json";
+  assert.equal(parseRecordings({ recordings: [entry] }, list)[0]?.url, "https://docs.example.org/docs/ask/assets/recording-memory-0123456789abcdef.json");
+  for (const file of [undefined, "", "../secret.json", "https://elsewhere.example/a.json", "//elsewhere.example/a"]) {
+    assert.deepEqual(parseRecordings({ recordings: [{ ...entry, file }] }, list), [], String(file));
+  }
+});
+
 const step = '{"n": 1, "node": "retrieve", "started_ms": 0, "ms": 1.0, "effects": [], "data": {"query": "q", "candidates": [], "retrieved_ids": []}}';
 const trace = `{"kind": "trace", "id": "run-1", "question": "q", "status": "answered", "answer": "a}\\"{,", "config": {"retrieval_mode": "hybrid", "use_reranker": true},
   "engine": {"version": "1", "target": "t"}, "index_digest": "a", "corpus_revision": "r", "models": {"embedder": null}, "started_at": "", "steps": [${step}],

@@ -101,3 +101,22 @@ test("a broken index is not asked for again", async () => {
   await assert.rejects(streamIndex(engine, file, () => undefined), { code: "corrupt" });
   assert.equal(seen.length, 1);
 });
+
+test("a file whose length nobody knows says it itself, and nothing that came before is lost", async () => {
+  const seen = server([15, 60]);
+  const { engine, memory } = await engineWithLexicalPart(40);
+  const stages: IndexStage[] = [];
+  await streamIndex(engine, { url: file.url, bytes: 0 }, (stage) => stages.push(stage), 1);
+  // It broke off inside its header, was asked for anew, and then went on where it stopped.
+  assert.deepEqual(seen.slice(0, 2), ["whole", "whole"]);
+  assert.match(seen[2] ?? "", /^bytes=[1-9]\d*-$/);
+  assert.equal(stages[0]?.total, 0);
+  assert.deepEqual(stages.at(-1), { received: 100, total: 100, part: "all", info: { ...info, part: "all" } });
+  assert.deepEqual([...memory.subarray(0, 100)], [...bytes]);
+});
+
+test("a file of unknown length that always ends inside its header is given up with the reason", async () => {
+  server([15, 15, 15, 15, 15]);
+  const { engine } = await engineWithLexicalPart(40);
+  await assert.rejects(streamIndex(engine, { url: file.url, bytes: 0 }, () => undefined, 1), { code: "io" });
+});
