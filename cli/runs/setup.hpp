@@ -27,6 +27,8 @@ struct RunOptions {
   bool no_cache = false, wait = false, fresh = false, json = false, skip_unknown = false;
 };
 
+/// The options that say which items of which golden set, over which index.
+void add_item_options(CLI::App& command, RunOptions& options);
 /// The options that `run` and `matrix` share.
 void add_run_options(CLI::App& command, RunOptions& options);
 
