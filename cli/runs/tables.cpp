@@ -1,7 +1,5 @@
 #include "cli/runs/tables.hpp"
 
-#include <sys/mman.h>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -47,15 +45,6 @@ std::string results_section(std::span<const report::EvaluatedRun> runs, bool all
   return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
 
-std::string evaluation_json(const report::EvaluatedRun& run) {
-  std::string out;
-  {
-    json::Writer writer([&](std::string_view piece) { out += piece; });
-    report::write_evaluation(writer, run, true);
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
@@ -75,12 +64,9 @@ Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
         if (!added) return fail(added.error().code, "the item \"" + one.item.id + "\": " + added.error().message, added.error().field, line);
         return {};
       },
-      [&](std::size_t passed) {
-        // Read again when something of it is shown: the pages are the file's.
-        constexpr std::size_t page = 4096;
-        ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
-      });
+      [&](std::size_t passed) { mapped->release(passed); });
   if (!read) return tl::unexpected(read.error());
+  mapped->release();
   return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), evaluator.finish()});
 }
 
@@ -106,8 +92,17 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
     runs.push_back(std::move((*run)->run));
     loaded.push_back(std::move(*run));
   }
+  const auto release = [&] {
+    for (const auto& run : loaded) run->file.release();
+  };
   if (options.json) {
-    for (const auto& run : runs) print(evaluation_json(run) + '\n');
+    for (const auto& run : runs) {
+      {
+        json::Writer writer([](std::string_view piece) { print(piece); });
+        report::write_evaluation(writer, run, true, release);
+      }
+      print("\n");
+    }
   } else {
     print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs));
   }
@@ -133,9 +128,9 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
   if (!options.html.empty()) {
     const auto document = [&](json::Writer& writer) {
       if (runs.size() == 1) {
-        report::write_evaluation(writer, runs.front(), true);
+        report::write_evaluation(writer, runs.front(), true, release);
       } else {
-        (void)report::write_matrix(writer, runs);
+        (void)report::write_matrix(writer, runs, release);
       }
     };
     if (auto written = write_report_page(context.settings, document, options.html); !written) return report(written.error(), options.html);

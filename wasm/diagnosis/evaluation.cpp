@@ -236,7 +236,7 @@ void Evaluation::write_results(json::Writer& writer, std::span<const std::uint32
   std::uint32_t written = 0;
   for (const std::uint32_t number : selection) {
     write(writer, result(number), header_.k);
-    if (passed && document_ != nullptr && ++written % often == 0) passed(static_cast<std::size_t>(queries_[number].json.data() - document_));
+    if (passed && ++written % often == 0) passed(document_ == nullptr ? 0 : static_cast<std::size_t>(queries_[number].json.data() - document_));
   }
   writer.end_array();
 }
