@@ -14,7 +14,9 @@
 //
 //   answer               a sound reply, streamed word by word where `stream` is true. With a schema that has `relevant` it
 //                        is a grade (naming the ids `id="…"` of the message, or the schema's enum), with `query` a
-//                        rewrite, otherwise a sentence that cites the first of those ids
+//                        rewrite, a judgement for a judge's prompt (judging_model.hpp), otherwise a sentence that cites the first
+//                        of those ids
+//   obey                 the same, where a judge's prompt is answered with what the judged text demands
 //   text:T               the same with T as its text
 //   length               the same, cut by the token limit
 //   delay:MS             the same after MS; slow_stream:MS: MS between the words; trickle: byte by byte
