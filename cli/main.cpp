@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
       "130 interrupted.");
   for (const auto add : {add_ask, add_cache, add_calibrate, add_compare, add_config, add_diagnose, add_export, add_gaps, add_gate,
                          add_golden, add_history, add_index, add_matrix, add_mcp, add_merge, add_metrics, add_models,
-                         add_record, add_replay, add_report, add_run, add_search, add_serve, add_usage,
+                         add_parity, add_record, add_replay, add_report, add_run, add_search, add_serve, add_usage,
                          add_validate}) {
     add(program, context);
   }

@@ -21,6 +21,9 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  /// Lets go of the memory that its first `length` bytes take; they come from the file again when they are looked at.
+  void release(std::size_t length) const noexcept;
+  void release() const noexcept { release(bytes_.size()); }
 
  private:
   explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "cli/console.hpp"
@@ -11,27 +9,40 @@
 namespace polygraph::cli {
 namespace fs = std::filesystem;
 
-Result<void> write_whole(const fs::path& file, std::string_view text) {
-  if (file == "-") {
-    print(text);
-    return {};
-  }
-  const fs::path beside = file.parent_path() / fmt::format(".{}.{}", file.filename().string(), ::getpid());
+WholeFile::WholeFile(fs::path file) : file_(std::move(file)) {
+  if (file_ == "-") return;
+  beside_ = file_.parent_path() / fmt::format(".{}.{}", file_.filename().string(), ::getpid());
+  stream_.open(beside_, std::ios::binary);
+}
+
+WholeFile::~WholeFile() {
+  if (beside_.empty()) return;
+  stream_.close();
+  std::error_code ignored;
+  fs::remove(beside_, ignored);
+}
+
+void WholeFile::write(std::string_view text) {
+  if (beside_.empty()) print(text);
+  else stream_.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+Result<void> WholeFile::finish() {
+  if (beside_.empty()) return {};
+  stream_.flush();
+  const bool written = stream_.good();
+  stream_.close();
   std::error_code error;
-  bool written = false;
-  {
-    std::ofstream stream(beside, std::ios::binary);
-    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-    stream.flush();
-    written = stream.good();
-  }
-  if (written) fs::rename(beside, file, error);
-  if (!written || error) {
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    return fail(ErrorCode::io, "can't be written" + (error ? ": " + error.message() : std::string()));
-  }
+  if (written) fs::rename(beside_, file_, error);
+  if (!written || error) return fail(ErrorCode::io, "can't be written" + (error ? ": " + error.message() : std::string()));
+  beside_.clear();
   return {};
+}
+
+Result<void> write_whole(const fs::path& file, std::string_view text) {
+  WholeFile whole(file);
+  whole.write(text);
+  return whole.finish();
 }
 
 }  // namespace polygraph::cli

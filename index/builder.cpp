@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -11,41 +10,14 @@
 #include <unistd.h>
 
 #include "index/previous_vectors.hpp"
-#include "index/vector_cache.hpp"
 #include "wasm/index/model_text.hpp"
-#include "wasm/text/digest.hpp"
 
 namespace polygraph::corpus {
 namespace {
 
-/// Texts handed to the embedder at a time, and stored in the cache together: what an interruption can cost.
-constexpr std::size_t batch_texts = 16;
-
-/// How far the length of an embedder's vector may be from 1.
-constexpr double norm_tolerance = 1e-3;
-
 using Clock = std::chrono::steady_clock;
 
 double since_ms(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
-
-/// One text that has no vector yet.
-struct Pending {
-  std::size_t row;
-  text::Digest128 digest;
-  std::vector<text::TokenId> tokens;
-};
-
-Result<void> check(const std::vector<float>& vector, std::size_t dimensions, const std::string& chunk) {
-  if (vector.size() != dimensions) {
-    return fail(ErrorCode::provider_failed, "the embedder gave " + std::to_string(vector.size()) + " values for " + chunk + " where the model has " + std::to_string(dimensions));
-  }
-  double squares = 0;
-  for (const float value : vector) squares += static_cast<double>(value) * static_cast<double>(value);
-  if (!std::isfinite(squares) || std::fabs(std::sqrt(squares) - 1) > norm_tolerance) {
-    return fail(ErrorCode::provider_failed, "the embedder's vector for " + chunk + " is not normalised");
-  }
-  return {};
-}
 
 std::string chunk_name(const index::DocumentInput& document, std::size_t ordinal) {
   std::string number = std::to_string(ordinal);
@@ -91,8 +63,7 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
 
   std::size_t truncated = 0;
   if (vocabulary) {
-    const std::size_t dimensions = options.embedder.dimensions;
-    if (embedder && dimensions == 0) return fail(ErrorCode::invalid_argument, "the embedder's dimensions are not given", "embedder");
+    if (embedder && options.embedder.dimensions == 0) return fail(ErrorCode::invalid_argument, "the embedder's dimensions are not given", "embedder");
     std::optional<VectorCache> cache;
     if (embedder && !options.cache.empty()) {
       Result<VectorCache> opened = VectorCache::open(options.cache);
@@ -102,78 +73,27 @@ Result<Built> build(const Corpus& corpus, const BuildOptions& options, const Emb
     }
     std::optional<PreviousVectors> previous;
     if (embedder && options.previous != nullptr) previous.emplace(*options.previous, options.embedder);
-    // The vector of a text depends on the model and on where its input is cut, on nothing else.
-    const std::string model = options.embedder.sha256 + "/" + std::to_string(options.embedder.max_tokens);
-    if (embedder) input.vectors.resize(report.chunks * dimensions);
-
+    PassageVectors vectors(options.embedder, cache ? &*cache : nullptr, previous ? &*previous : nullptr);
     const text::WordPiece tokenizer(*vocabulary);
-    std::vector<Pending> pending;
-    std::vector<std::string> names;
-    std::size_t row = 0, tokens = 0;
+    std::size_t tokens = 0;
     for (const index::DocumentInput& document : input.documents) {
-      for (std::size_t ordinal = 0; ordinal < document.chunks.size(); ++ordinal, ++row) {
+      for (std::size_t ordinal = 0; ordinal < document.chunks.size(); ++ordinal) {
         const index::ChunkInput& chunk = document.chunks[ordinal];
         const std::string text = index::model_text(document.title, chunk.heading_path, chunk.text);
         text::Encoding encoding = tokenizer.encode(text, options.embedder.max_tokens);
         tokens += encoding.ids.size() + encoding.tokens_cut;
         if (encoding.tokens_cut > 0) ++truncated;
-        if (!embedder) continue;
-        const text::Digest128 digest = text::digest128(text);
-        const std::optional<std::vector<float>> known = cache ? cache->find(model, digest, dimensions) : std::nullopt;
-        const auto keep = [&](const std::vector<float>& vector) {
-          std::copy(vector.begin(), vector.end(), input.vectors.begin() + static_cast<std::ptrdiff_t>(row * dimensions));
-        };
-        if (known && check(*known, dimensions, document.id)) {
-          keep(*known);
-          ++report.from_cache;
-        } else if (const auto before = previous ? previous->find(digest) : std::nullopt) {
-          keep(*before);
-          ++report.from_previous;
-        } else {
-          pending.push_back({row, digest, std::move(encoding.ids)});
-          names.push_back(chunk_name(document, ordinal));
-        }
+        if (embedder) vectors.add(chunk_name(document, ordinal), text, std::move(encoding.ids));
       }
     }
     report.mean_tokens = static_cast<double>(tokens) / static_cast<double>(report.chunks);
-
-    const Clock::time_point embedding = Clock::now();
-    const auto tell = [&] {
-      if (!options.progress) return;
-      const std::size_t left = pending.size() - report.embedded;
-      const double each = report.embedded == 0 ? 0 : since_ms(embedding) / static_cast<double>(report.embedded);
-      options.progress({report.from_cache + report.from_previous + report.embedded, report.chunks, each * static_cast<double>(left)});
-    };
-    if (embedder) tell();
-    for (std::size_t at = 0; at < pending.size();) {
-      if (options.cancelled && options.cancelled()) {
-        return fail(ErrorCode::io, "cancelled after " + std::to_string(report.from_cache + report.from_previous + report.embedded) + " of " + std::to_string(report.chunks) + " passages; the next build goes on from there", "cancelled");
-      }
-      const std::size_t count = std::min(batch_texts, pending.size() - at);
-      std::vector<std::vector<text::TokenId>> texts;
-      texts.reserve(count);
-      for (std::size_t i = 0; i < count; ++i) texts.push_back(std::move(pending[at + i].tokens));
-      const Result<std::vector<std::vector<float>>> vectors = embedder(texts);
-      if (!vectors) return tl::unexpected(vectors.error());
-      if (vectors->size() != count) {
-        return fail(ErrorCode::provider_failed, "the embedder gave " + std::to_string(vectors->size()) + " vectors for " + std::to_string(count) + " texts");
-      }
-      std::vector<VectorCache::Entry> entries;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::vector<float>& vector = (*vectors)[i];
-        const Result<void> sound = check(vector, dimensions, names[at + i]);
-        if (!sound) return tl::unexpected(sound.error());
-        std::copy(vector.begin(), vector.end(), input.vectors.begin() + static_cast<std::ptrdiff_t>(pending[at + i].row * dimensions));
-        entries.push_back({pending[at + i].digest, vector});
-      }
-      if (cache) {
-        const Result<void> stored = cache->store(model, entries);
-        if (!stored) return tl::unexpected(stored.error());
-      }
-      at += count;
-      report.embedded += count;
-      tell();
+    if (embedder) {
+      if (auto done = vectors.embed(embedder, options.progress, options.cancelled); !done) return tl::unexpected(done.error());
     }
+    report.embedded = vectors.embedded();
+    report.from_cache = vectors.from_cache();
+    report.from_previous = vectors.from_previous();
+    input.vectors = std::move(vectors.values());
   }
   report.chunks_truncated = truncated;
 

@@ -14,6 +14,7 @@
 
 #include "index/chunker.hpp"
 #include "index/corpus.hpp"
+#include "index/passage_vectors.hpp"
 #include "wasm/error.hpp"
 #include "wasm/index/metadata.hpp"
 #include "wasm/index/reader.hpp"
@@ -21,16 +22,6 @@
 #include "wasm/text/wordpiece.hpp"
 
 namespace polygraph::corpus {
-
-/// Embeds texts, given as token ids with [CLS] and [SEP]; one L2-normalised vector each, in order. int8 models scale their
-/// activations over a batch, so each text must be run through the model alone: its vector must not depend on its neighbours.
-using Embedder = std::function<Result<std::vector<std::vector<float>>>(std::span<const std::vector<text::TokenId>> texts)>;
-
-struct Progress {
-  std::size_t done = 0;   ///< passages that have their vector
-  std::size_t total = 0;
-  double eta_ms = 0;      ///< estimate of what is left; 0 while nothing tells
-};
 
 struct BuildOptions {
   ChunkSizes sizes;

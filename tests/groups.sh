@@ -14,7 +14,7 @@
 #   tsan       the proxy's tests under ThreadSanitizer
 #   fuzz       libFuzzer on everything that reads bytes from a socket, FUZZ_SECONDS (60) each
 #   kill       the quota's ledger under kill -9, POLYGRAPH_KILL_ROUNDS (200) rounds for each store
-#   llm        a run through a real small language model, which it downloads (150 MB)
+#   llm        a question and an evaluation through a real small language model, which it downloads (150 MB)
 #   long       these four
 
 all_groups=(native sanitize reference wasm web mcp e2e sites)
@@ -31,15 +31,33 @@ export POLYGRAPH_VOCAB
 export POLYGRAPH_TEST_MODELS=$cache/models
 export POLYGRAPH_SHARED=${POLYGRAPH_SHARED:-$root/../shared}
 
+# The corpus of the second golden set, as assets/golden/README.md names it: fetched once, and by its digest.
+fastify=fastify-5.12.8
+fastify_sha256=459048aabd9311309f4f95b36e8ca065e3a4613ded292bcf50442926931e4748
+export POLYGRAPH_TEST_FASTIFY=$cache/corpora/$fastify/package/docs
+fetch_second_corpus() {
+  local download
+  download=$(mktemp -d)
+  (cd "$download" && npm pack --silent "fastify@${fastify#fastify-}" >/dev/null)
+  echo "$fastify_sha256  $download/$fastify.tgz" | sha256sum --check --quiet || return 1
+  rm -rf "$cache/corpora/$fastify"
+  mkdir -p "$cache/corpora/$fastify"
+  tar xzf "$download/$fastify.tgz" -C "$cache/corpora/$fastify"
+  rm -rf "$download"
+}
+prepare_second_corpus() { [[ -d $POLYGRAPH_TEST_FASTIFY ]] || run_step "second corpus" fetch_second_corpus; }
+
 # The environment with LangChain and LlamaIndex, kept by its requirements' digest: made here, not within a test's time.
 prepare_pipelines() { run_step "Python environment of the pipeline tests" "$root/tests/pipelines/environment.sh"; }
 
 prepare_native() {
+  prepare_second_corpus
   prepare_pipelines
   configure default with-tests
   run_step "native tests: build" cmake --build "$root/build/default" -j "$jobs"
 }
 prepare_sanitize() {
+  prepare_second_corpus
   prepare_pipelines
   configure sanitize with-tests
   run_step "sanitized tests: build" cmake --build "$root/build/sanitize" -j "$jobs"

@@ -1,6 +1,6 @@
 // Builds everything that is TypeScript.
 //
-//   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs
+//   node web/build.mjs node                               the Node.js programs: dist/model-worker.mjs, dist/replay.mjs, dist/parity.mjs
 //   node web/build.mjs site --index FILE [--models DIR] [--evaluation FILE]   the site: dist/site
 //   node web/build.mjs pages [--out DIR]                  pages that are one file each: dist/report.html, dist/review.html
 //   node web/build.mjs trace                              the trace inspector in one file: dist/trace.html
@@ -61,12 +61,13 @@ if (what === "node") {
     entryPoints: {
       "model-worker": path.join(root, "web/models/node-worker.ts"),
       replay: path.join(root, "web/replay/node.ts"),
+      parity: path.join(root, "web/parity/chromium.ts"),
     },
     bundle: true,
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["onnxruntime-node"],
+    external: ["onnxruntime-node", "playwright-core"],
     outdir: path.join(root, "dist"),
     outExtension: { ".js": ".mjs" },
     logLevel: "warning",

@@ -33,6 +33,7 @@ void add_mcp(CLI::App& program, Context& context);
 void add_merge(CLI::App& program, Context& context);
 void add_metrics(CLI::App& program, Context& context);
 void add_models(CLI::App& program, Context& context);
+void add_parity(CLI::App& program, Context& context);
 void add_record(CLI::App& program, Context& context);
 void add_replay(CLI::App& program, Context& context);
 void add_report(CLI::App& program, Context& context);

@@ -72,8 +72,7 @@ std::vector<Check> against(const report::EvaluatedRun& baseline, const report::E
   const auto compared = report::compare(baseline, run);
   for (const auto& [metric, test] : compared.metrics) {
     if (!test.delta || !test.p_holm) continue;
-    const bool counts_work = metric == "rewrites" || metric.starts_with("steps_");
-    const bool worse = !counts_work && (report::more_is_better(metric) ? *test.delta < 0 : *test.delta > 0);
+    const bool worse = !report::is_news(metric) && (report::more_is_better(metric) ? *test.delta < 0 : *test.delta > 0);
     Check check;
     check.metric = metric + " against the baseline";
     check.rule = Check::Rule::no_worse;

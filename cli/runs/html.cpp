@@ -1,5 +1,7 @@
 #include "cli/runs/html.hpp"
 
+#include <algorithm>
+
 #include "cli/installation.hpp"
 #include "cli/mapped_file.hpp"
 #include "cli/whole_file.hpp"
@@ -17,23 +19,23 @@ Result<void> write_report_page(const Settings& settings, const std::function<voi
   if (!text) return fail(ErrorCode::not_found, "the report's page " + page.string() + " is not there: `./polygraph demo` builds it");
   const std::size_t at = text->find(marker);
   if (at == std::string::npos) return fail(ErrorCode::corrupt, "the report's page " + page.string() + " has no place for a report");
-  std::string document = text->substr(0, at) + "<script type=\"application/json\" class=\"report-data\">";
+  WholeFile page_file(out);
+  page_file.write(std::string_view(*text).substr(0, at));
+  page_file.write("<script type=\"application/json\" class=\"report-data\">");
   {
     // Inside a string "<" is the only character that could end the element.
     json::Writer writer([&](std::string_view piece) {
-      for (const char c : piece) {
-        if (c == '<') {
-          document += "\\u003c";
-        } else {
-          document += c;
-        }
+      for (std::size_t next = 0; !piece.empty(); piece.remove_prefix(next)) {
+        const bool less = piece.front() == '<';
+        page_file.write(less ? "\\u003c" : piece.substr(0, piece.find('<')));
+        next = less ? 1 : std::min(piece.size(), piece.find('<'));
       }
     });
     write(writer);
   }
-  document += "</script>";
-  document += text->substr(at + marker.size());
-  return write_whole(out, document);
+  page_file.write("</script>");
+  page_file.write(std::string_view(*text).substr(at + marker.size()));
+  return page_file.finish();
 }
 
 }  // namespace polygraph::cli

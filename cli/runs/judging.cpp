@@ -1,5 +1,6 @@
 #include "cli/runs/judging.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "wasm/judges/offline.hpp"
@@ -35,23 +36,46 @@ class Offline final : public JudgeHost {
     if (!judge) return tl::unexpected(judge.error());
     agent::Logits logits;
     if (const auto request = judge->request()) {
-      auto scores = worker_.score(request->pairs, 0);
-      if (!scores) return tl::unexpected(scores.error());
-      logits.values = std::move(scores->logits);
+      if (auto scored = score(request->pairs, logits.values); !scored) return tl::unexpected(scored.error());
     }
     std::vector<agent::Embedding> vectors;
     for (const agent::EmbedRequest& request : judge->embeddings()) {
-      auto embedded = worker_.embed(std::span(&request.token_ids, 1));
-      if (!embedded) return tl::unexpected(embedded.error());
-      vectors.push_back({std::move(embedded->front())});
+      auto [known, fresh] = vectors_.try_emplace(request.token_ids);
+      if (fresh) {
+        auto embedded = worker_.embed(std::span(&request.token_ids, 1));
+        if (!embedded) {
+          vectors_.erase(known);
+          return tl::unexpected(embedded.error());
+        }
+        known->second = std::move(embedded->front());
+      }
+      vectors.push_back({known->second});
     }
     return judge->judgement(logits, vectors);
   }
 
  private:
+  /// A logit depends on its pair alone (model_worker.hpp), and configurations give many of the same answers from the same passages: a
+  /// pair is scored once.
+  Result<void> score(const std::vector<agent::TokenPair>& pairs, std::vector<float>& logits) {
+    std::vector<agent::TokenPair> fresh;
+    for (const agent::TokenPair& pair : pairs) {
+      if (!logits_.contains({pair.token_ids, pair.split})) fresh.push_back(pair);
+    }
+    if (!fresh.empty()) {
+      auto scores = worker_.score(fresh, 0);
+      if (!scores) return tl::unexpected(scores.error());
+      for (std::size_t i = 0; i < scores->logits.size(); ++i) logits_[{fresh[i].token_ids, fresh[i].split}] = scores->logits[i];
+    }
+    for (const agent::TokenPair& pair : pairs) logits.push_back(logits_.at({pair.token_ids, pair.split}));
+    return {};
+  }
+
   text::WordPiece tokenizer_;
   models::ModelWorker& worker_;
   std::string identity_;
+  std::map<std::pair<std::vector<text::TokenId>, std::uint32_t>, float> logits_;
+  std::map<std::vector<text::TokenId>, std::vector<float>> vectors_;
 };
 
 }  // namespace

@@ -64,6 +64,21 @@ Result<golden::Set> sourced(golden::Set set, const RunOptions& options, std::str
   return std::move(selected->set);
 }
 
+/// What a test collection judges is a document: in an index over it, a page.
+void take_documents_as_pages(const index::Index& index, golden::Set& set) {
+  if (set.form != golden::Form::beir && set.form != golden::Form::trec) return;
+  for (golden::Item& item : set.items) {
+    std::erase_if(item.relevant_chunk_ids, [&](const std::string& id) {
+      const bool document = !index.find_chunk(id) && index.find_document(id);
+      if (document) {
+        item.relevant_pages.push_back(id);
+        item.relevance.erase(id);  // grades are of chunks
+      }
+      return document;
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<CLI::Option*> add_asking_options(CLI::App& command, RunOptions& options) {
@@ -81,14 +96,19 @@ std::vector<CLI::Option*> add_asking_options(CLI::App& command, RunOptions& opti
   };
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
-  add_asking_options(command, options);
+void add_item_options(CLI::App& command, RunOptions& options) {
   command.add_option("--dataset", options.dataset, "Golden set (default: the one over the default corpus)")->type_name("FILE");
   command.add_option("--golden-source", options.golden_source, "ai_reviewed (default where a review stands beside the set), verified or all")->type_name("S");
   command.add_option("--review", options.review, "Review file of ai_reviewed (default: SET.review.json beside the set)")->type_name("FILE");
   command.add_option("--limit", options.limit, "Only the first N items")->type_name("N");
   command.add_option("--ids", options.ids, "Only the items named in this file, one a line")->type_name("FILE");
   command.add_option("--subset", options.subset, "`gate`: the fixed 20 items of the CI gate")->type_name("NAME")->check(CLI::IsMember({"gate"}));
+  command.add_flag("--skip-unknown", options.skip_unknown, "Leaves out items whose gold the index lacks");
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_asking_options(command, options);
+  add_item_options(command, options);
   command.add_option("--shard", options.shard, "Only part I of N: 2/5")->type_name("I/N");
   command.add_option("--k", options.k, "Retrieval metrics of a result are at this rank")->capture_default_str()->check(CLI::Range(1U, 1000U));
   command.add_option("--repeats", options.repeats, "Runs each item so often")->capture_default_str()->check(CLI::Range(1U, 1000U));
@@ -96,7 +116,6 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--concurrency", options.concurrency, "Questions of a pipeline under way at once")->capture_default_str()->check(CLI::Range(1U, 256U));
   command.add_option("--warm-up", options.warm_up, "Asks a pipeline so many questions before, unmeasured")->capture_default_str();
   command.add_flag("--fresh", options.fresh, "Begins anew what is finished or half finished");
-  command.add_flag("--skip-unknown", options.skip_unknown, "Leaves out items whose gold the index lacks");
   command.add_flag("--json", options.json, "One JSON object a run on stdout");
 }
 
@@ -147,6 +166,7 @@ Result<Items> read_items(const Settings& settings, const RunOptions& given, cons
     narrowed(fmt::format("the first {}", options.limit));
   }
   if (index != nullptr) {
+    take_documents_as_pages(*index, items.set);
     std::vector<std::string> unknown;
     for (const golden::Problem& problem : golden::unknown_gold(*index, items.set)) {
       if (unknown.empty() || unknown.back() != problem.item) unknown.push_back(problem.item);

@@ -29,6 +29,8 @@ struct RunOptions {
 
 /// The options of whatever asks a pipeline or a judge: index, judge, settings, how a pipeline is called.
 std::vector<CLI::Option*> add_asking_options(CLI::App& command, RunOptions& options);
+/// The options that say which items of which golden set.
+void add_item_options(CLI::App& command, RunOptions& options);
 /// Those and the others that `run`, `matrix` and `compare` share.
 void add_run_options(CLI::App& command, RunOptions& options);
 

@@ -1,6 +1,5 @@
 #include "cli/runs/tables.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -26,22 +25,13 @@ std::string results_section(std::span<const report::EvaluatedRun> runs, bool all
   return report::markdown_table(runs, {.all = all}) + '\n' + report::notes(runs) + '\n' + report::tests_table(runs);
 }
 
-template <class Write>
-std::string written(const Write& write) {
+std::string matrix_json(const comparison::Matrix& matrix) {
   std::string out;
   {
     json::Writer writer([&](std::string_view piece) { out += piece; });
-    write(writer);
+    comparison::write_matrix(writer, matrix);
   }
   return out;
-}
-
-std::string evaluation_json(const report::EvaluatedRun& run) {
-  return written([&](json::Writer& writer) { report::write_evaluation(writer, run, true); });
-}
-
-std::string matrix_json(const comparison::Matrix& matrix) {
-  return written([&](json::Writer& writer) { comparison::write_matrix(writer, matrix); });
 }
 
 }  // namespace
@@ -53,12 +43,9 @@ Result<std::unique_ptr<LoadedRun>> load_run(const fs::path& file) {
   // The header comes first: it says what was run over what.
   auto header = read_run(text.substr(0, std::min(text.size(), text.find('\n') + 1)), [](const RunLine&) -> Result<void> { return {}; });
   if (!header) return tl::unexpected(header.error());
-  auto run = report::evaluate_run(text, [&](std::size_t passed) {
-    // Read again when something of it is shown: the pages are the file's.
-    constexpr std::size_t page = 4096;
-    ::madvise(const_cast<std::byte*>(mapped->bytes().data()), passed / page * page, MADV_DONTNEED);
-  });
+  auto run = report::evaluate_run(text, [&](std::size_t passed) { mapped->release(passed); });
   if (!run) return tl::unexpected(run.error());
+  mapped->release();
   return std::make_unique<LoadedRun>(LoadedRun{std::move(*mapped), std::move(*run), std::move(header->identity)});
 }
 
@@ -98,8 +85,17 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
       say("note: no ranking: " + printable(compared.error().message));
     }
   }
+  const auto release = [&] {
+    for (const auto& run : loaded) run->file.release();
+  };
   if (options.json) {
-    for (const auto& run : runs) print(evaluation_json(run) + '\n');
+    for (const auto& run : runs) {
+      {
+        json::Writer writer([](std::string_view piece) { print(piece); });
+        report::write_evaluation(writer, run, true, release);
+      }
+      print("\n");
+    }
     if (matrix) print(matrix_json(*matrix) + '\n');
   } else {
     print(report::text_table(runs, {.all = options.all}) + '\n' + report::notes_text(runs) + (runs.size() > 1 ? "\n" : "") + report::tests_text(runs));
@@ -128,9 +124,9 @@ ExitCode show_runs(Context& context, const std::vector<fs::path>& files, const S
   if (!options.html.empty()) {
     const auto document = [&](json::Writer& writer) {
       if (runs.size() == 1) {
-        report::write_evaluation(writer, runs.front(), true);
+        report::write_evaluation(writer, runs.front(), true, release);
       } else {
-        (void)report::write_matrix(writer, runs);
+        (void)report::write_matrix(writer, runs, release);
       }
     };
     if (auto written = write_report_page(context.settings, document, options.html); !written) return report(written.error(), options.html);

@@ -227,6 +227,24 @@ TEST_F(Run, TheSitesDocumentHoldsFiguresItemsAndWhatModelsAnsweredButNoTextOfThe
   EXPECT_EQ(read(site), text) << "what stood there is left";
 }
 
+TEST_F(Run, PassagesThatNobodyJudgedAreCountedAndNamed) {
+  const auto pooled = write("pooled.jsonl",
+                            R"({"id":"soup","type":"answerable","question":"At what temperature is the fish soup kept, and the deck lights?","reference_answer":"65 degrees","relevant_chunk_ids":["galley/soup#000"],"pool_ids":["galley/soup#000"],"should_refuse":false})"
+                            "\n");
+  const auto file = (folder() / "run.jsonl").string();
+  ASSERT_EQ(run({"run", "--index", lexical_index(), "--dataset", pooled.string(), "--set", "RETRIEVAL_MODE=bm25", "--set", "USE_RERANKER=false", "--out", file}).status, 0);
+  const auto evaluation = one_json(run({"report", file, "--json"}).out);
+  ASSERT_EQ(evaluation["unjudged"].size(), 1U);
+  EXPECT_EQ(evaluation["unjudged"][0]["query_id"], "soup");
+  const auto& ids = evaluation["unjudged"][0]["chunk_ids"];
+  ASSERT_GT(ids.size(), 0U);
+  const auto retrieved = std::min<std::size_t>(4, json_lines(read(file))[1]["result"]["retrieved_chunks"].size());
+  EXPECT_DOUBLE_EQ(evaluation["metrics"]["judged@4"]["value"].get<double>(), 1.0 - static_cast<double>(ids.size()) / static_cast<double>(retrieved));
+  const auto shown = run({"report", file}).out;
+  EXPECT_THAT(shown, HasSubstr("judged@4"));
+  EXPECT_THAT(shown, HasSubstr("never judged and count as not relevant (soup " + ids[0].get<std::string>()));
+}
+
 TEST_F(Run, AGatePassesOnTheRunThatMadeItAndFailsOnAWorseOne) {
   const auto good = folder() / "good.jsonl", thresholds = folder() / "thresholds.json", junit = folder() / "gate.xml";
   ASSERT_EQ(evaluate({"--out", good.string()}).status, 0);

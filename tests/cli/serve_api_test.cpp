@@ -317,7 +317,7 @@ TEST_F(ServeApi, HelpNamesEverySettingWithItsDefault) {
       {"CLIENT_BURST", "20"}, {"CLIENT_PER_MINUTE", "30"}, {"TRUSTED_PROXIES", "none"}, {"ALLOWED_ORIGINS", "none"}, {"CONNECT_ENDPOINTS", "none"},
       {"GENERATOR_MODEL", "openai/gpt-oss-120b"}, {"GRADER_MODEL", "openai/gpt-oss-20b"}, {"REWRITER_MODEL", "openai/gpt-oss-20b"},
       {"ALLOWED_MODELS", "these three"}, {"MAX_TOKENS_GRADE", "512"}, {"MAX_TOKENS_REWRITE", "256"}, {"MAX_TOKENS_GENERATE", "1024"},
-      {"MAX_QUESTION_CHARS", "2000"}, {"MAX_CHUNKS", "20"}, {"LOG_QUESTIONS", "0"}, {"SHUTDOWN_TIMEOUT_MS", "30000"}};
+      {"MAX_QUESTION_CHARS", "2000"}, {"MAX_CHUNKS", "20"}, {"LOG_QUESTIONS", "0"}, {"QUESTION_LOG", "none"}, {"QUESTION_LOG_BYTES", "16777216"}, {"SHUTDOWN_TIMEOUT_MS", "30000"}};
   const auto help = run({"serve", "--help"});
   EXPECT_EQ(help.status, 0);
   std::map<std::string, std::string> named;

@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
+#include <random>
 
 #include "tests/judges/scripted_judge.hpp"
 
@@ -16,6 +20,14 @@ using test::only;
 using test::tokenizer;
 using test::two_sentences;
 using ::testing::ElementsAre;
+
+/// Words of which each is a token, so that different texts have different tokens.
+const text::WordPiece& word_tokenizer() {
+  static const text::Vocabulary vocabulary =
+      text::Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nsoup\nbread\nhot\ncold\ntea\ngalley\nkept\nserved\n10\n20\n.\n").value();
+  static const text::WordPiece wordpiece(vocabulary);
+  return wordpiece;
+}
 
 OfflineJudge judge(JudgeInput input) { return OfflineJudge::create(std::move(input), tokenizer()).value(); }
 
@@ -84,9 +96,80 @@ TEST(OfflineJudge, RelevancyIsTheCosineOfQuestionAndAnswerAndZeroForADeclinedOne
 TEST(OfflineJudge, AsksForEachPairOnceInOneEffect) {
   const auto request = judge(two_sentences()).request();
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->pairs.size(), 2U * 2 + 1) << "sentences by passages, the reference's sentence";
   EXPECT_EQ(request->budget_ms, 0);
-  EXPECT_EQ(request->pairs[1], agent::token_pair(tokenizer().encode_pair("Soup is hot.", "Bread is served cold.", 512)));
+  const auto pair = [](std::string_view claim, std::string_view passage) { return agent::token_pair(tokenizer().encode_pair(claim, passage, 512)); };
+  EXPECT_THAT(request->pairs, ElementsAre(pair("Soup is hot.", "Soup is kept hot."), pair("Bread is cold.", "Bread is served cold."), pair("Hot and cold.", "Soup is hot. Bread is cold.")))
+      << "soup says nothing of bread: no logit could change that";
+  auto twice = two_sentences();
+  twice.answer = "Soup is hot. Soup is hot.";
+  twice.citations.clear();
+  EXPECT_EQ(judge(twice).request()->pairs.size(), 2U) << "one sentence, and the reference's";
+}
+
+/// The formula as offline.hpp states it, over every pair, whatever its words give.
+struct Plain {
+  double faithfulness = 0, correctness = 0;
+  std::vector<std::string> unsupported;
+};
+Plain plain(const JudgeInput& input, const std::function<double(std::string_view, std::string_view)>& logit) {
+  Plain out;
+  const auto support = [&](const std::string& claim, const std::string& passage) { return lexical_support(claim, passage) / (1 + std::exp(-logit(claim, passage))); };
+  const auto cited = cited_answer(input.answer, {}), reference = cited_answer(input.reference_answer, {});
+  for (const auto& sentence : cited.sentences) {
+    const bool supported = std::any_of(input.context.begin(), input.context.end(), [&](const Passage& passage) { return support(sentence.text, passage.text) >= least_support; });
+    if (supported) out.faithfulness += 1.0 / static_cast<double>(cited.sentences.size());
+    else out.unsupported.push_back(sentence.text);
+  }
+  for (const auto& sentence : reference.sentences) out.correctness += support(sentence.text, cited.text) / static_cast<double>(reference.sentences.size());
+  return out;
+}
+
+TEST(OfflineJudge, GivesTheVerdictsOfEveryPairScored) {
+  const std::vector<std::string> words = {"soup", "bread", "hot", "cold", "tea", "galley", "kept", "served", "10", "20"};
+  const auto seed = std::random_device{}();
+  std::mt19937 random(seed);
+  const auto sentence = [&] {
+    std::string text;
+    for (auto left = 1 + random() % 4; left > 0; --left) text += (text.empty() ? "" : " ") + words[random() % words.size()];
+    return text + ".";
+  };
+  const auto text_of = [&](std::size_t sentences) {
+    std::string text;
+    for (std::size_t i = 0; i < sentences; ++i) text += (text.empty() ? "" : " ") + sentence();
+    return text;
+  };
+  const auto logit = [](std::string_view claim, std::string_view passage) { return static_cast<double>(std::hash<std::string>{}(std::string(claim) + '|' + std::string(passage)) % 13) - 6; };
+  std::size_t asked = 0, all = 0;
+  for (int round = 0; round < 300; ++round) {
+    JudgeInput input;
+    input.question = "How?";
+    input.answer = text_of(1 + random() % 4);
+    input.reference_answer = text_of(1 + random() % 3);
+    for (std::size_t p = 0; p < 1 + random() % 4; ++p) input.context.push_back({"p#00" + std::to_string(p), text_of(2)});
+    // The same pairs under the names that their tokens have.
+    std::map<std::vector<text::TokenId>, std::vector<float>> logits;
+    const auto offline = OfflineJudge::create(input, word_tokenizer()).value();
+    const auto note = [&](const std::string& claim, const std::string& passage) {
+      logits[word_tokenizer().encode_pair(claim, passage, 512).ids].push_back(static_cast<float>(logit(claim, passage)));
+      ++all;
+    };
+    const auto cited = cited_answer(input.answer, {}), reference = cited_answer(input.reference_answer, {});
+    for (const auto& each : cited.sentences) {
+      for (const auto& passage : input.context) note(each.text, passage.text);
+    }
+    for (const auto& each : reference.sentences) note(each.text, cited.text);
+    agent::Logits scored;
+    if (const auto request = offline.request()) {
+      for (const auto& pair : request->pairs) scored.values.push_back(logits.at(pair.token_ids).front());
+    }
+    asked += scored.values.size();
+    const auto judgement = offline.judgement(scored, Embeddings{{{1, 0}}, {{1, 0}}});
+    const Plain want = plain(input, logit);
+    ASSERT_NEAR(*judgement.of(Metric::faithfulness)->value, want.faithfulness, 1e-12) << "seed " << seed << ": " << input.answer;
+    ASSERT_EQ(judgement.of(Metric::groundedness)->unsupported_claims, want.unsupported) << "seed " << seed;
+    ASSERT_NEAR(*judgement.of(Metric::correctness)->value, want.correctness, 1e-9) << "seed " << seed;
+  }
+  EXPECT_LT(asked, all / 2) << "what words decide is not asked";
 }
 
 TEST(OfflineJudge, WithoutModelsOrWithOddFiguresEverythingIsAJudgeError) {

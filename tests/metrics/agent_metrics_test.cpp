@@ -109,6 +109,23 @@ TEST(AgentMetrics, CountAPageOnceAtTheRankOfItsBestChunk) {
   EXPECT_EQ(value(summary, "recall@3").unscorable, 1U);
 }
 
+TEST(AgentMetrics, SayHowMuchOfARetrievalWasEverJudged) {
+  const auto run = Script().retrieve({"g#0", "x#0", "y#0", "z#0", "w#0"}).answered();
+  auto item = answerable({"g#0"});
+  item.pool_ids = {"x#0", "w#0"};  // gold is judged whether the pool holds it or not
+  auto pooled_unanswerable = unanswerable;
+  pooled_unanswerable.pool_ids = {"g#0"};
+  const auto few = Script().retrieve({"g#0"}).refused();
+  const auto summary = aggregate({metrics_of.measure(item, &run), metrics_of.measure(pooled_unanswerable, &few), metrics_of.measure(answerable({"g#0"}), &run), metrics_of.measure(item, nullptr)});
+  EXPECT_DOUBLE_EQ(*value(summary, "judged@4").value, (2.0 / 4 + 1.0 / 1) / 2) << "of what was retrieved, at most 4";
+  EXPECT_DOUBLE_EQ(*value(summary, "judged@5").value, (3.0 / 5 + 1.0) / 2);
+  EXPECT_EQ(value(summary, "judged@4").unscorable, 1U) << "an item that was never pooled says nothing";
+  EXPECT_EQ(value(summary, "judged@4").failed, 1U);
+  EXPECT_EQ(unjudged(item, std::get<agent::Retrieved>(run.steps[0].data).candidate_ids, 4), (Ids{"y#0", "z#0"}));
+  EXPECT_EQ(unjudged(answerable({"g#0"}), std::vector<std::string>{"y#0"}, 4), Ids{});
+  EXPECT_EQ(aggregate({metrics_of.measure(answerable({"g#0"}), &run)}).find("judged@4"), nullptr) << "no item was pooled";
+}
+
 TEST(AgentMetrics, TakeEveryGradeAsOnePredictionAndEveryGradedChunkAsAnother) {
   // First grade: gold is there, the grader says no. Second: gold is there, kept beside another chunk.
   const auto run = Script().retrieve({"g#0", "x#0"}).grade(false, {}).rewrite().retrieve({"x#1", "p#3"}).grade(true, {"x#1", "p#3"}).answered();

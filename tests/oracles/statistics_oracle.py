@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the statistics to scipy and numpy on cases made anew each run; the seed is printed.
+"""Holds the statistics to scipy, numpy and scikit-learn on cases made anew each run; the seed is printed.
 
     statistics_oracle.py --program BUILD/tests/oracles/statistics_program [--count 40] [--seed N]
 
 Wilson's interval, McNemar's test, percentiles and exact sign-flip tests must agree to 1e-12; Holm's correction too, with one written
-down here. Random sign flips and bootstraps draw other numbers than scipy does, so they agree as two samples of one distribution do.
+down here. Cohen's kappa must agree with scikit-learn's to 1e-12, and its interval to 1e-6 with the delta method over the derivatives
+of scikit-learn's kappa by the weight of each cell. Random sign flips and bootstraps draw other numbers than scipy does, so they agree as two samples of one distribution do.
 """
 import argparse
 import json
@@ -15,7 +16,9 @@ import sys
 
 import numpy
 import scipy
+import sklearn
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 EXACT = 1e-12
 
@@ -53,6 +56,59 @@ def holm(p):
     return out
 
 
+def kappa(counts):
+    """scikit-learn's, of a square matrix of counts (rows: one rater's labels), which may be fractions."""
+    labels = range(len(counts))
+    cells = [(i, j, counts[i][j]) for i in labels for j in labels]
+    return cohen_kappa_score([i for i, _, _ in cells], [j for _, j, _ in cells], labels=list(labels), sample_weight=[w for _, _, w in cells])
+
+
+def kappa_interval(counts):
+    """kappa ± 1.96 standard errors, cut to [-1, 1]: by the delta method, se² = (Σ p g² - (Σ p g)²) / n over the cells' shares p, g the
+    derivative of kappa by a cell's share, here by central differences."""
+    n, labels = sum(map(sum, counts)), range(len(counts))
+    step = n * 1e-5
+    moments = [0.0, 0.0]
+    for i in labels:
+        for j in labels:
+            up, down = [list(map(float, row)) for row in counts], [list(map(float, row)) for row in counts]
+            up[i][j] += step
+            down[i][j] -= step  # may be a negative weight: the formula does not mind
+            derivative = (kappa(up) - kappa(down)) / (2 * step) * n
+            for power in (0, 1):
+                moments[power] += counts[i][j] / n * derivative ** (2 - power)
+    error = math.sqrt(max(0.0, moments[0] - moments[1] ** 2) / n)
+    middle, half = kappa(counts), stats.norm.ppf(0.975) * error
+    return [max(-1.0, middle - half), min(1.0, middle + half)], error
+
+
+def check_kappa(engine, rng, where):
+    labels = rng.choice([2, 2, 2, 3, 5])
+    most = rng.choice([1, 5, 30, 1000])
+    counts = [[rng.randint(0, most) + (rng.randint(0, 3 * most) if i == j else 0) for j in range(labels)] for i in range(labels)]
+    if rng.random() < 0.15:  # one of the two gives one label only
+        counts = [row if i == 0 else [0] * labels for i, row in enumerate(counts)]
+    n = sum(map(sum, counts))
+    got = engine("kappa", counts=counts)
+    if n == 0:
+        if got["accuracy"] is not None or got["kappa"] is not None:
+            sys.exit(f"{where}: agreement of nothing: {got}")
+        return
+    near(got["accuracy"], sum(counts[i][i] for i in range(labels)) / n, EXACT, f"{where}: accuracy of {counts}")
+    rows, columns = [sum(row) for row in counts], [sum(column) for column in zip(*counts)]
+    if any(rows[i] == n and columns[i] == n for i in range(labels)):
+        if got["kappa"] is not None:
+            sys.exit(f"{where}: kappa of {counts} is undefined, got {got}")
+        return
+    near(got["kappa"], kappa(counts), EXACT, f"{where}: kappa of {counts}")
+    ends, error = kappa_interval(counts)
+    if got["interval"] is None:
+        if error > 1e-6:
+            sys.exit(f"{where}: kappa of {counts} has no interval, its standard error is {error}")
+    else:
+        near(got["interval"], ends, 1e-6, f"{where}: interval of the kappa of {counts}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
@@ -60,7 +116,7 @@ def main():
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
-    print(f"scipy {scipy.__version__}, numpy {numpy.__version__}, seed {seed}", flush=True)
+    print(f"scipy {scipy.__version__}, numpy {numpy.__version__}, scikit-learn {sklearn.__version__}, seed {seed}", flush=True)
     rng = random.Random(seed)
     draws = numpy.random.default_rng(seed)
     engine = Engine(options.program)
@@ -111,7 +167,8 @@ def main():
             lattice = 1.0 / len(some) if set(some) <= {0.0, 1.0} else 0.0
             near(engine("bootstrap", values=some, seed=rng.randrange(1 << 32)), [bootstrap.confidence_interval.low, bootstrap.confidence_interval.high],
                  0.3 * error + lattice, f"{where}: bootstrap of {len(some)} values")
-        checks += 7
+        check_kappa(engine, rng, where)
+        checks += 8
     print(f"{checks} figures agree")
 
 

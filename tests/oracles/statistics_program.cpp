@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "wasm/judges/calibration.hpp"
 #include "wasm/metrics/interval.hpp"
 #include "wasm/metrics/statistics.hpp"
 
@@ -30,6 +31,11 @@ json value(const json& request) {
     auto out = json::array();
     for (const auto& each : metrics::holm(p)) out.push_back(each ? json(*each) : json());
     return out;
+  }
+  if (of == "kappa") {
+    const auto agreement = polygraph::judges::agreement(request.at("counts").get<polygraph::judges::Confusion>());
+    return {{"n", agreement.n}, {"accuracy", agreement.accuracy ? json(*agreement.accuracy) : json()}, {"kappa", agreement.kappa ? json(*agreement.kappa) : json()},
+            {"interval", ends(agreement.kappa_interval)}};
   }
   return json{{"unknown", of}};
 }

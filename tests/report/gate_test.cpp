@@ -11,7 +11,8 @@ using testing::HasSubstr;
 using testing::Pair;
 
 const Figures figures = {{"recall@4", 0.88},          {"mrr@4", 0.05},           {"faithfulness", std::nullopt}, {"false_refusal_rate", 0.95}, {"loop_rate", 0.1},
-                         {"latency_p95_ms", 1200.0}, {"cost_mean_usd", 0.002}, {"steps_mean", 3.2},            {"rewrites", 14.0}};
+                         {"latency_p95_ms", 1200.0}, {"cost_mean_usd", 0.002}, {"steps_mean", 3.2},            {"rewrites", 14.0},
+                         {"judged@4", 0.7}};
 
 TEST(Gate, ThresholdsAreTheObservedFiguresLessTheirMargin) {
   const Thresholds made = make_thresholds(figures, 0.10, "gate", "ai_reviewed");

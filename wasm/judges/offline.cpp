@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,13 +46,23 @@ struct OfflineJudge::Work {
   CitedAnswer cited, reference;
   Judgement decided;                     ///< what needs no logits; the others stand as unscorable until there are some
   agent::ScoreRequest request;
-  std::vector<double> lexical_parts;     ///< of each pair
+  /// A claim beside a passage. Where the words alone decide, the cross-encoder is not asked.
+  struct Pair {
+    double lexical = 0;
+    std::optional<std::size_t> asked;    ///< its place in `request`
+  };
+  std::vector<Pair> pairs;               ///< sentences by passages, then the reference's sentences
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;  ///< of what is asked: each pair once
   std::vector<agent::EmbedRequest> embeddings;
   bool sentences_scored = false, reference_scored = false;
 
-  void add(const text::WordPiece& tokenizer, std::string_view claim, std::string_view passage, double lexical_part, std::size_t max_tokens) {
-    request.pairs.push_back(agent::token_pair(tokenizer.encode_pair(claim, passage, max_tokens)));
-    lexical_parts.push_back(lexical_part);
+  /// Entailment is at most 1, so a pair whose words give less than `least` has no support that matters.
+  void add(const text::WordPiece& tokenizer, std::string_view claim, std::string_view passage, double lexical_part, double least, std::size_t max_tokens) {
+    Pair& pair = pairs.emplace_back(Pair{lexical_part, std::nullopt});
+    if (lexical_part < least || lexical_part <= 0) return;
+    const auto [place, fresh] = places.try_emplace({claim, passage}, request.pairs.size());
+    if (fresh) request.pairs.push_back(agent::token_pair(tokenizer.encode_pair(claim, passage, max_tokens)));
+    pair.asked = place->second;
   }
 
   void prepare(const text::WordPiece& tokenizer, std::size_t max_tokens) {
@@ -71,12 +82,12 @@ struct OfflineJudge::Work {
       for (const Passage& passage : input.context) passages.push_back(words_of(passage.text));
       for (const AnswerSentence& sentence : cited.sentences) {
         const Words words = words_of(sentence.text);
-        for (std::size_t p = 0; p < passages.size(); ++p) add(tokenizer, sentence.text, input.context[p].text, lexical(words, passages[p]), max_tokens);
+        for (std::size_t p = 0; p < passages.size(); ++p) add(tokenizer, sentence.text, input.context[p].text, lexical(words, passages[p]), least_support, max_tokens);
       }
     }
     const Words answer = words_of(cited.text);
     if (reference_scored) {
-      for (const AnswerSentence& sentence : reference.sentences) add(tokenizer, sentence.text, cited.text, lexical(words_of(sentence.text), answer), max_tokens);
+      for (const AnswerSentence& sentence : reference.sentences) add(tokenizer, sentence.text, cited.text, lexical(words_of(sentence.text), answer), 0, max_tokens);
     }
   }
 };
@@ -116,10 +127,10 @@ Judgement OfflineJudge::judgement(const Result<agent::Logits>& logits, const Res
   } else if (logits->values.size() != work.request.pairs.size()) {
     error = "the cross-encoder scored " + std::to_string(logits->values.size()) + " of " + std::to_string(work.request.pairs.size()) + " pairs";
   } else {
-    for (std::size_t i = 0; i < logits->values.size(); ++i) {
-      if (!std::isfinite(logits->values[i])) error = "the cross-encoder gave a logit that is no number";
-      support.push_back(agent::extractive::logistic(logits->values[i]) * work.lexical_parts[i]);
+    for (const float logit : logits->values) {
+      if (!std::isfinite(logit)) error = "the cross-encoder gave a logit that is no number";
     }
+    for (const Work::Pair& pair : work.pairs) support.push_back(pair.asked ? agent::extractive::logistic(logits->values[*pair.asked]) * pair.lexical : 0);
   }
   if (!work.embeddings.empty()) {
     MetricVerdict& verdict = *out.of(Metric::answer_relevancy);

@@ -5,7 +5,8 @@
 //     entailment  1 / (1 + e^-logit), the cross-encoder's logit of (claim, passage)
 //     overlap     share of the claim's distinct terms (English analysis: no stop words, stems) that the passage holds
 //     literals    share of its terms with a digit, `_`, `.` or `/` that the passage holds: another number or path is another claim
-//   A passage supports a claim at 0.5 and above.
+//   A passage supports a claim at 0.5 and above. Entailment is at most 1: where the words alone give less than 0.5 (for correctness:
+//   0) the cross-encoder is not asked, and the verdict is the same.
 //
 // - faithfulness: supported sentences of the answer, by any passage of the context / sentences; each sentence is a statement.
 // - groundedness: every sentence is supported; the others are named.
@@ -44,7 +45,7 @@ class OfflineJudge {
   OfflineJudge& operator=(OfflineJudge&&) noexcept;
   ~OfflineJudge();
 
-  /// All pairs to score, in one effect; nothing where everything is decided without.
+  /// All pairs to score, each once, in one effect; nothing where everything is decided without.
   std::optional<agent::ScoreRequest> request() const;
   /// Question and answer for answer relevancy; none where it is decided without.
   std::vector<agent::EmbedRequest> embeddings() const;

@@ -51,6 +51,23 @@ void append_retrieval(std::vector<Measured>& values, std::span<const std::size_t
   values.push_back(scored(average_precision(list)));
 }
 
+bool was_judged(const EvaluatedItem& item, std::string_view id) { return contains(item.pool_ids, id) || contains(item.relevant_chunk_ids, id); }
+
+/// judged@k of one item at each cut-off.
+std::vector<Measured> judged_shares(const EvaluatedItem& item, std::span<const std::size_t> ks, const std::vector<std::string>* ranked) {
+  std::vector<Measured> out;
+  for (const std::size_t k : ks) {
+    const std::size_t length = ranked == nullptr ? 0 : std::min(k, ranked->size());
+    if (item.pool_ids.empty() || length == 0) {
+      out.push_back({0, !item.pool_ids.empty() && ranked == nullptr ? ItemState::failed : ItemState::unscorable});
+      continue;
+    }
+    const auto judged = std::count_if(ranked->begin(), ranked->begin() + static_cast<std::ptrdiff_t>(length), [&](const std::string& id) { return was_judged(item, id); });
+    out.push_back(scored(static_cast<double>(judged) / static_cast<double>(length)));
+  }
+  return out;
+}
+
 void count(Confusion& confusion, bool predicted, bool actual) {
   ++(predicted ? (actual ? confusion.true_positive : confusion.false_positive) : (actual ? confusion.false_negative : confusion.true_negative));
 }
@@ -195,6 +212,15 @@ struct Table {
 
 }  // namespace
 
+std::vector<std::string> unjudged(const EvaluatedItem& item, std::span<const std::string> ranked, std::size_t k) {
+  std::vector<std::string> ids;
+  if (item.pool_ids.empty()) return ids;
+  for (const std::string& id : ranked.first(std::min(k, ranked.size()))) {
+    if (!was_judged(item, id)) ids.push_back(id);
+  }
+  return ids;
+}
+
 const MetricValue* AgentSummary::find(std::string_view name) const noexcept {
   for (const auto& [each, value] : metrics) {
     if (each == name) return &value;
@@ -234,6 +260,8 @@ ItemMeasures AgentMetrics::measure(const EvaluatedItem& item, const agent::Run* 
     }
     append_retrieval(out.values, ks_, first == nullptr ? nullptr : &pages, item.relevant_pages);
   }
+
+  out.judged = judged_shares(item, ks_, first == nullptr ? nullptr : &first->candidate_ids);
 
   const bool failed = run == nullptr || run->status == Status::failed || run->status == Status::running;
   const bool refused = !failed && run->status == Status::refused;
@@ -340,10 +368,31 @@ AgentSummary AgentMetrics::aggregate(std::span<const ItemMeasures> items, std::u
     out.metrics.emplace_back(prefix + "_f1", f1);
   };
 
+  const auto add_judged = [&] {
+    for (std::size_t at = 0; at < ks_.size(); ++at) {
+      MetricValue value;
+      std::vector<double> shares;
+      for (const ItemMeasures& item : items) {
+        add_state(value, item.judged[at].state);
+        if (item.judged[at].state == ItemState::scored) shares.push_back(item.judged[at].value);
+      }
+      value.n = value.scored;
+      if (shares.empty()) continue;
+      double sum = 0;
+      for (const double each : shares) sum += each;
+      value.value = sum / static_cast<double>(value.n);
+      const Interval ends = bootstrap_mean(shares, seed);
+      value.low = ends.low;
+      value.high = ends.high;
+      out.metrics.emplace_back("judged@" + std::to_string(ks_[at]), value);
+    }
+  };
+
   std::size_t next_interval = 0;
   for (std::size_t c = 0; c < definitions_.size(); ++c) {
     const auto& [name, boolean] = definitions_[c];
     if (name == "correct_refusal_rate") {  // the grader's rows stand between retrieval and refusals
+      add_judged();
       add_grader("grader_set", set, out.grader_set);
       add_grader("grader_chunk", chunk, out.grader_chunk);
     }

@@ -39,7 +39,11 @@ struct EvaluatedItem {
   QuestionType type = QuestionType::answerable;
   std::vector<std::string> relevant_chunk_ids;
   std::vector<std::string> relevant_pages;  ///< page ids: what stands before the last # of a chunk id
+  std::vector<std::string> pool_ids = {};   ///< chunks that were judged for this question, gold or not; empty: it was not pooled
 };
+
+/// Of the first `k` of `ranked` those that nobody judged for this item; they count as not relevant. Nothing for an item without a pool.
+std::vector<std::string> unjudged(const EvaluatedItem& item, std::span<const std::string> ranked, std::size_t k);
 
 /// What judges said about one run. A refused or failed run's values are taken as unscorable or failed whatever stands here.
 struct Judgements {
@@ -69,6 +73,7 @@ struct RoleUsage {
 /// The numbers of one item.
 struct ItemMeasures {
   std::vector<Measured> values;  ///< in the order of AgentMetrics::definitions()
+  std::vector<Measured> judged;  ///< judged@k: the share of the first k retrieved that pooling judged, at each cut-off
   Confusion grader_set, grader_chunk;
   bool graded = false;           ///< the grader was asked at least once
   std::uint32_t rewrites = 0, rewrites_scorable = 0, rewrites_succeeded = 0, rewrites_unanswerable = 0;
@@ -113,7 +118,8 @@ class AgentMetrics {
   };
   explicit AgentMetrics(Options options);
 
-  /// The per-item metrics, from recall@1 to cost_mean_usd.
+  /// The per-item metrics, from recall@1 to cost_mean_usd. judged@k is none of them: it says how far the others can be believed, and
+  /// no test compares it.
   std::span<const MetricDefinition> definitions() const noexcept { return definitions_; }
 
   /// `run` is nothing where none came about; that, and a run that failed, is the state `failed`. Retrieval is measured on the first
@@ -121,6 +127,7 @@ class AgentMetrics {
   /// one would be, a refused or failed run has judgements too (empty ones), since it counts as wrong in end_to_end_accuracy.
   ItemMeasures measure(const EvaluatedItem& item, const agent::Run* run, const Judgements* judgements = nullptr) const;
 
+  /// Without judged@k for a set in which no item was pooled.
   AgentSummary aggregate(std::span<const ItemMeasures> items, std::uint64_t seed) const;
 
   /// Two configurations over the same items in the same order, every per-item metric tested. Several pairs at once draw once. A side

@@ -115,9 +115,9 @@ std::optional<agent::Run> run_of(const diagnosis::QueryResult& result, std::size
 }
 
 /// The mean of an item's repeats. A value that some repeats scored is over those.
-ItemMeasures averaged(const std::vector<ItemMeasures>& repeats) {
+ItemMeasures averaged(std::vector<ItemMeasures> repeats) {
+  if (repeats.size() == 1) return std::move(repeats.front());
   ItemMeasures out = repeats.front();
-  if (repeats.size() == 1) return out;
   for (std::size_t metric = 0; metric < out.values.size(); ++metric) {
     double sum = 0;
     std::uint64_t scored = 0;
@@ -232,6 +232,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
   metrics::EvaluatedItem evaluated;
   evaluated.type = type_of(gold.type);
   evaluated.relevant_chunk_ids = gold.relevant_chunk_ids;
+  evaluated.pool_ids = gold.pool_ids;
   for (const std::string& page : gold.relevant_pages) evaluated.relevant_pages.push_back(index::page_id_of_reference(page));
   pages_ = pages_ || !gold.relevant_pages.empty();
   std::optional<metrics::Judgements> judged;
@@ -254,14 +255,21 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
     repeats_.back().push_back(std::move(measures));
     return {};
   }
+  if (run && !run->steps.empty()) {
+    if (const auto* retrieved = std::get_if<agent::Retrieved>(&run->steps.front().data)) {
+      if (auto ids = metrics::unjudged(evaluated, retrieved->candidate_ids, run_.facts.top_k); !ids.empty()) run_.unjudged.push_back({result->query_id, std::move(ids)});
+    }
+  }
   run_.ids.push_back(result->query_id);
   repeats_.push_back({std::move(measures)});
   return run_.document.evaluation->add(std::move(*result), result_json);
 }
 
 EvaluatedRun RunEvaluator::finish() {
-  for (const auto& each : repeats_) run_.measures.push_back(averaged(each));
   run_.spread = spread_of(metrics_, repeats_);
+  run_.measures.reserve(repeats_.size());
+  for (auto& each : repeats_) run_.measures.push_back(averaged(std::move(each)));
+  repeats_ = {};
   run_.summary = metrics_.aggregate(run_.measures, seed);
   if (!pages_) std::erase_if(run_.summary.metrics, [](const auto& metric) { return metric.first.find("_pages") != std::string::npos; });
   run_.document.report = run_.evaluation().report();
@@ -374,7 +382,7 @@ Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs) {
   return comparison::matrix(std::move(contenders), {.test = paired_tests});
 }
 
-Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs) {
+Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs, const std::function<void()>& passed) {
   const auto matrix = matrix_of(runs);
   if (!matrix) return tl::unexpected(matrix.error());
   writer.begin_object();
@@ -386,7 +394,7 @@ Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>&
   for (const EvaluatedRun& run : runs) writer.value(run.facts.name);
   writer.end_array();
   writer.key("reports").begin_array();
-  for (const EvaluatedRun& run : runs) write_evaluation(writer, run, true);
+  for (const EvaluatedRun& run : runs) write_evaluation(writer, run, true, passed);
   writer.end_array();
   writer.key("ranking").begin_array();
   for (const auto& one : matrix->ranking) {
@@ -426,7 +434,7 @@ Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>&
   return {};
 }
 
-void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results) {
+void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results, const std::function<void()>& passed) {
   const RunFacts& facts = run.facts;
   const auto object_or_null = [&](std::string_view json) { json.empty() ? writer.null() : writer.raw(json); };
   const auto text_or_null = [&](std::string_view text) { text.empty() ? writer.null() : writer.value(text); };
@@ -489,6 +497,16 @@ void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_r
     writer.end_object();
   }
   writer.field("complete", run.complete());
+  writer.key("unjudged").begin_array();
+  for (const Unjudged& each : run.unjudged) {
+    writer.begin_object();
+    writer.field("query_id", each.query_id);
+    writer.key("chunk_ids").begin_array();
+    for (const std::string& id : each.chunk_ids) writer.value(id);
+    writer.end_array();
+    writer.end_object();
+  }
+  writer.end_array();
   writer.key("failures").begin_array();
   for (const FailureCase& failure : run.failures) {
     writer.begin_object();
@@ -500,7 +518,9 @@ void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_r
   if (with_results) {
     write_item_values(writer, run);
     writer.key("results");
-    run.evaluation().write_results(writer, run.evaluation().all());
+    run.evaluation().write_results(writer, run.evaluation().all(), [&](std::size_t) {
+      if (passed) passed();
+    });
   }
   writer.end_object();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ struct FailureCase {
   std::uint32_t number = 0;           ///< in the evaluation
 };
 
+/// What a first retrieval handed on and nobody judged for the item.
+struct Unjudged {
+  std::string query_id;
+  std::vector<std::string> chunk_ids;  ///< of the first `top_k`, best first
+};
+
 struct EvaluatedRun {
   RunFacts facts;
   diagnosis::Document document;            ///< of the first repeat of each item
@@ -46,6 +53,7 @@ struct EvaluatedRun {
   std::vector<std::string> ids;            ///< of `measures`, in the run's order
   std::vector<metrics::ItemMeasures> measures;  ///< one an item; its repeats averaged
   std::vector<std::pair<std::string, double>> spread;  ///< standard deviation of a metric between repeats; empty for one
+  std::vector<Unjudged> unjudged;          ///< of the first repeat of each item; only items with any
   std::uint64_t done = 0;                  ///< lines of the run
   std::vector<FailureCase> failures;       ///< at most five, one of each kind first
   const diagnosis::Evaluation& evaluation() const { return *document.evaluation; }
@@ -86,10 +94,11 @@ Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs);
 
 /// Several runs in one document (`kind` "matrix"): names, evaluations with their results, every pair compared by the rules of
 /// wasm/comparison, ranking and front.
-Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs);
+Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs, const std::function<void()>& passed = {});
 
 /// The document of formats.md, *Evaluation*. Without `with_results` everything but the results and what each metric has of them
-/// (`item_values`, `item_decisions`: columns in the order of the results).
-void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results);
+/// (`item_values`, `item_decisions`: columns in the order of the results). `passed` is told now and then while results are read again:
+/// what they were read from can be let go.
+void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results, const std::function<void()>& passed = {});
 
 }  // namespace polygraph::report

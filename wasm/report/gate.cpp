@@ -13,8 +13,6 @@ using Json = nlohmann::ordered_json;
 
 bool is_cost(std::string_view metric) { return metric.starts_with("latency_") || metric == "tokens_mean" || metric == "cost_mean_usd"; }
 
-/// Counts of a run's work: a change is news, not a failure.
-bool is_count(std::string_view metric) { return metric == "rewrites" || metric.starts_with("steps_"); }
 
 const std::optional<double>* find(const Figures& figures, std::string_view name) {
   const auto found = std::find_if(figures.begin(), figures.end(), [&](const auto& each) { return each.first == name; });
@@ -62,15 +60,17 @@ Check held(const std::string& metric, double threshold, const Figures& figures, 
 
 }  // namespace
 
+bool is_news(std::string_view metric) noexcept { return metric == "rewrites" || metric.starts_with("steps_") || metric.starts_with("judged@"); }
+
 bool more_is_better(std::string_view metric) noexcept {
-  return !is_cost(metric) && !is_count(metric) && metric != "false_refusal_rate" && metric != "loop_rate" && metric != "stalled_rate";
+  return !is_cost(metric) && !is_news(metric) && metric != "false_refusal_rate" && metric != "loop_rate" && metric != "stalled_rate";
 }
 
 Thresholds make_thresholds(const Figures& figures, double margin, std::string subset, std::string source) {
   Thresholds made{std::move(subset), std::move(source), margin, {}, {}};
   const auto rounded = [](double value) { return std::round(value * 1e9) / 1e9; };
   for (const auto& [metric, value] : figures) {
-    if (!value || is_count(metric)) continue;
+    if (!value || is_news(metric)) continue;
     if (is_cost(metric)) {
       made.max.emplace_back(metric, rounded(*value * (1 + margin)));
     } else if (more_is_better(metric)) {

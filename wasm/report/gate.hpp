@@ -22,7 +22,7 @@ struct Thresholds {
 
 /// From the figures of a first run. Rates where more is better get a minimum of observed - margin, `false_refusal_rate`,
 /// `loop_rate` and `stalled_rate` a maximum of observed + margin, both cut to 0 … 1; latency, tokens and cost a maximum of observed × (1 + margin). What is
-/// undefined, or counts nothing that a gate could hold (steps, rewrites), gets none.
+/// undefined, or says nothing that a gate could hold (is_news), gets none.
 Thresholds make_thresholds(const Figures& figures, double margin, std::string subset, std::string source);
 
 /// Fails with `invalid_json` naming the field: no object, a threshold that is no number, one metric under both, none at all.
@@ -41,6 +41,8 @@ struct Check {
 /// Every threshold in its order. A metric that is missing or undefined fails.
 std::vector<Check> check(const Thresholds& thresholds, const Figures& figures);
 
+/// What is neither good nor bad in itself: counts of a run's work, and how much of its retrieval was judged.
+bool is_news(std::string_view metric) noexcept;
 bool more_is_better(std::string_view metric) noexcept;
 
 }  // namespace polygraph::report

@@ -92,8 +92,7 @@ std::optional<double> best(const Row& row) {
     if (more_is_better(row.metric) ? value > *best : value < *best) best = value;
     if (more_is_better(row.metric) ? value < worst : value > worst) worst = value;
   }
-  const bool counts_work = row.metric == "rewrites" || row.metric.starts_with("steps_");
-  return values < 2 || counts_work || best == worst ? std::nullopt : best;
+  return values < 2 || is_news(row.metric) || best == worst ? std::nullopt : best;
 }
 
 std::string over(const MetricValue& cell) {
@@ -111,6 +110,21 @@ std::string escaped(std::string_view text) {
     out += c == '\n' || c == '\r' ? ' ' : c;
   }
   return out;
+}
+
+/// How much of the first retrievals was never judged, with the first few of it.
+std::string unjudged_sentence(const EvaluatedRun& run) {
+  constexpr std::size_t named = 3;
+  std::size_t count = 0;
+  std::string first;
+  for (const Unjudged& each : run.unjudged) {
+    for (const std::string& id : each.chunk_ids) {
+      if (++count <= named) first += (first.empty() ? "" : ", ") + each.query_id + " " + id;
+    }
+  }
+  return run.facts.name + ": " + std::to_string(count) + (count == 1 ? " passage" : " passages") + " of the first " + std::to_string(run.facts.top_k) + " retrieved for " +
+         std::to_string(run.unjudged.size()) + (run.unjudged.size() == 1 ? " item was" : " items were") + " never judged and count as not relevant (" + first +
+         (count > named ? " …" : "") + "); `report --json` names all, `golden extend` has them labelled.";
 }
 
 std::string column_head(const EvaluatedRun& run) { return run.facts.name; }
@@ -229,6 +243,7 @@ std::string notes(std::span<const EvaluatedRun> runs) {
     } else if (!facts.judge.empty() && !facts.judge_calibrated) {
       note("Uncalibrated judge: no person has labelled a sample of its verdicts.");
     }
+    if (!run.unjudged.empty()) note(unjudged_sentence(run));
     if (!run.complete()) note(facts.name + " is incomplete: " + std::to_string(run.done) + " of " + std::to_string(facts.items) + " are there.");
     if (run.report().failed_queries > 0) note(facts.name + ": " + std::to_string(run.report().failed_queries) + " of " + std::to_string(run.report().total_queries) + " failed.");
   }

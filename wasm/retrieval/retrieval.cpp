@@ -137,6 +137,13 @@ Result<void> Retrieval::set_embedding(std::span<const float> vector) {
   return {};
 }
 
+// Not called by set_embedding(): the page's engine, whose size is limited, then holds nothing of it.
+void Retrieval::set_dense_scores(std::vector<double> scores) {
+  dense_ = std::move(scores);
+  dense_summary_ = summarise(dense_);
+  order_by_first_stages();
+}
+
 void Retrieval::skip_embedding(std::string why) {
   if (phase_ != Phase::embedding) return;
   stages_.dense = why.empty() ? "no embedding" : std::move(why);

@@ -65,6 +65,8 @@ class Retrieval {
   /// `vector`: index.dimensions() floats, L2-normalised. Fails with `mismatch` on another length or a value that is
   /// not finite.
   Result<void> set_embedding(std::span<const float> vector);
+  /// The same for a host that compared the vectors itself: one score a chunk, finite, what set_embedding() would compute.
+  void set_dense_scores(std::vector<double> scores);
   /// Goes on lexically, whatever the mode.
   void skip_embedding(std::string why);
 

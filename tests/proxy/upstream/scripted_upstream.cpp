@@ -1,5 +1,7 @@
 #include "scripted_upstream.hpp"
 
+#include "judging_model.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -177,6 +179,7 @@ struct Asked {
     for (auto found = std::sregex_iterator(message.begin(), message.end(), id); found != std::sregex_iterator(); ++found) {
       ids.push_back((*found)[1].matched ? (*found)[1].str() : (*found)[2].str());
     }
+    if (auto judgement = judgement_reply(message, format)) return *judgement;
     if (format.find("\"relevant\"") != std::string::npos) {
       if (ids.empty()) {
         static const std::regex names("\"enum\":(\\[[^\\]]*\\])");
@@ -231,7 +234,7 @@ std::string error_body(Api api, std::string_view message, std::string_view type,
 }
 
 const std::set<std::string> behaviour_names = {
-    "answer", "text", "length", "delay", "slow_stream", "trickle", "chunked", "chunk_extensions", "close_delimited", "interim", "close", "close_idle",
+    "answer", "obey", "text", "length", "delay", "slow_stream", "trickle", "chunked", "chunk_extensions", "close_delimited", "interim", "close", "close_idle",
     "unasked", "late_end", "no_end", "spent", "no_usage", "wrong_usage", "huge_usage", "usage_in_x_groq", "stall", "stall_head", "stall_body", "cut",
     "cut_head", "cut_body", "cut_tls", "no_done", "text_after_finish", "error_event", "half_event", "both_framings", "two_lengths", "listed_length",
     "wrong_length", "odd_coding", "folded", "bare_lf", "switching", "junk", "not_json", "no_choices", "refusal", "tool_call", "long_extension",
@@ -668,7 +671,10 @@ struct ScriptedUpstream::Implementation {
     const auto positions = [&](const char* probability) {
       Json all = Json::array();
       for (const auto& word : words_of(text)) {
-        all.push_back({{"token", word}, {probability, -0.25}, {"top", Json::array({{{"token", word}, {probability, -0.25}}, {{"token", "other"}, {probability, -1.5}}})}});
+        // Beside a number, as of a score, stands its neighbour.
+        const bool number = word.size() == 2 && word[1] >= '1' && word[1] <= '9';
+        const std::string other = number ? std::string(" ") + (word[1] == '1' ? '2' : static_cast<char>(word[1] - 1)) : "other";
+        all.push_back({{"token", word}, {probability, -0.25}, {"top", Json::array({{{"token", word}, {probability, -0.25}}, {{"token", other}, {probability, -1.5}}})}});
       }
       return all;
     };
@@ -794,7 +800,7 @@ struct ScriptedUpstream::Implementation {
 
   bool answer(Wire& wire, const Asked& asked, const Behaviour& behaviour) {
     const auto& name = behaviour.name;
-    auto text = name == "text" ? behaviour.argument : asked.text();
+    auto text = name == "text" ? behaviour.argument : name == "obey" ? obedient_reply(asked.last_user_message()).value_or(asked.text()) : asked.text();
     if (name == "answer_key") text = "Your key is " + asked.key() + " indeed.";
     const std::string finish = name == "length" ? "length" : "stop";
     Json usage = usage_of(asked, text);

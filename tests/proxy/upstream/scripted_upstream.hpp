@@ -15,7 +15,8 @@
 //   answer               a sound reply, streamed word by word where `stream` is true. With a schema that has `relevant` it
 //                        is a grade (naming the ids `id="…"` of the message, or the schema's enum), with `query` a
 //                        rewrite, with a <reference> in the message a judge's grade (5 where the answer holds the reference answer, otherwise 1),
-//                        otherwise a sentence that cites the first of those ids
+//                        for another judge's prompt a judgement (judging_model.hpp), otherwise a sentence that cites the first of those ids
+//   obey                 the same, where a judge's prompt is answered with what the judged text demands
 //   text:T               the same with T as its text
 //   length               the same, cut by the token limit
 //   delay:MS             the same after MS; slow_stream:MS: MS between the words; trickle: byte by byte
