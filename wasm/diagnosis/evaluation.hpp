@@ -65,9 +65,9 @@ class Evaluation {
 
   /// The whole result, finished.
   QueryResult result(std::uint32_t number) const;
-  /// Writes the results of `selection` as an array; `passed` as in ReadOptions, for a document whose text is read again; with 0 for
-  /// results that were added one by one.
-  void write_results(json::Writer& writer, std::span<const std::uint32_t> selection, const std::function<void(std::size_t)>& passed = {}) const;
+  /// Writes the results of `selection` as an array. Their texts are read again for it: `passed` is told now and then that those
+  /// up to here won't be needed.
+  void write_results(json::Writer& writer, std::span<const std::uint32_t> selection, const std::function<void()>& passed = {}) const;
   std::vector<std::uint32_t> all() const;
 
  private:
