@@ -28,9 +28,13 @@ export function run(setting) {
 
     const first = build("a", "first.polygraph");
     const unchanged = build("b", "unchanged.polygraph", previous);
-    const page = readdirSync(docs, { recursive: true }).filter((each) => each.endsWith(".md") && !each.includes("includes")).sort()[0];
-    appendFileSync(path.join(docs, page), "\n\n## Changed\n\nThis page has got another section since the index was built.\n");
+    // Of a Hugo checkout only this folder holds pages.
+    const pages = existsSync(path.join(docs, "content/manuals")) ? path.join(docs, "content/manuals") : docs;
+    const page = readdirSync(pages, { recursive: true }).filter((each) => each.endsWith(".md") && !path.basename(each).startsWith("_")).sort()[0];
+    if (!page) throw new Error(`${corpus} holds no page that could be changed`);
+    appendFileSync(path.join(pages, page), "\n\n## Changed\n\nThis page has got another section since the index was built.\n");
     const changed = build("c", "changed.polygraph", previous);
+    if (changed.embedded === 0) throw new Error(`the change of ${page} did not reach the index`);
     const afresh = build("a", "afresh.polygraph");  // with the first build's own vectors, as a build from nothing would make them
     const same = readFileSync(path.join(folder, "changed.polygraph")).equals(readFileSync(path.join(folder, "afresh.polygraph")));
 
