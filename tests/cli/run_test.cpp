@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <random>
+#include <regex>
 
 #include "tests/cli/program.hpp"
 
@@ -240,7 +241,7 @@ TEST_F(Run, PassagesThatNobodyJudgedAreCountedAndNamed) {
   ASSERT_GT(ids.size(), 0U);
   const auto retrieved = std::min<std::size_t>(4, json_lines(read(file))[1]["result"]["retrieved_chunks"].size());
   EXPECT_DOUBLE_EQ(evaluation["metrics"]["judged@4"]["value"].get<double>(), 1.0 - static_cast<double>(ids.size()) / static_cast<double>(retrieved));
-  const auto shown = run({"report", file}).out;
+  const auto shown = std::regex_replace(run({"report", file}).out, std::regex("\\s+"), " ");
   EXPECT_THAT(shown, HasSubstr("judged@4"));
   EXPECT_THAT(shown, HasSubstr("never judged and count as not relevant (soup " + ids[0].get<std::string>()));
 }
