@@ -185,6 +185,9 @@ test("a second visit works without a network", async ({ page, site, context }) =
   await page.goto(site);
   await modelsReady(page);
   await expect(page.locator('[data-item="offline"]')).toHaveText("Ready for offline", { timeout: 60_000 });
+  // The site's evaluation is kept for those who looked at it.
+  await page.goto(new URL("report.html", site).href);
+  await expect(page.locator("#report h1")).toBeVisible();
   await context.setOffline(true);
   await page.goto(site);
   await modelsReady(page);
@@ -195,6 +198,7 @@ test("a second visit works without a network", async ({ page, site, context }) =
     await page.goto(new URL(file, site).href);
     await expect(page).toHaveTitle(title);
     await expect(page.locator('input[type="file"]').first()).toBeAttached();
+    if (file === "report.html") await expect(page.locator("#report h1")).toBeVisible();
   }
 });
 

@@ -190,16 +190,22 @@ std::vector<std::pair<std::string, double>> spread_of(const metrics::AgentMetric
   return out;
 }
 
-std::vector<FailureCase> failure_cases(const diagnosis::Evaluation& evaluation) {
+std::vector<FailureCase> failure_cases(const diagnosis::Evaluation& evaluation, const std::function<void()>& passed) {
+  constexpr std::uint32_t often = 4096;
   std::vector<FailureCase> first, further;
   std::set<std::string> kinds;
   for (std::uint32_t number = 0; number < evaluation.queries().size(); ++number) {
     const auto& query = evaluation.queries()[number];
     // An agent's diagnosis may stand beside PASS: a correct answer after a wrong verdict of the grader.
     const diagnosis::QueryResult result = evaluation.result(number);
+    if (passed && (number + 1) % often == 0) passed();
     if (query.category == diagnosis::Category::pass && !result.agent_diagnosis) continue;
     FailureCase failure{query.id, result.query, std::string(result.agent_diagnosis ? name(*result.agent_diagnosis) : name(query.category)), number};
-    (kinds.insert(failure.kind).second ? first : further).push_back(std::move(failure));
+    if (kinds.insert(failure.kind).second) {
+      first.push_back(std::move(failure));
+    } else if (further.size() < most_failures) {
+      further.push_back(std::move(failure));
+    }
   }
   for (auto& each : further) {
     if (first.size() >= most_failures) break;
@@ -265,7 +271,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
   return run_.document.evaluation->add(std::move(*result), result_json);
 }
 
-EvaluatedRun RunEvaluator::finish() {
+EvaluatedRun RunEvaluator::finish(const std::function<void()>& passed) {
   run_.spread = spread_of(metrics_, repeats_);
   run_.measures.reserve(repeats_.size());
   for (auto& each : repeats_) run_.measures.push_back(averaged(std::move(each)));
@@ -273,7 +279,7 @@ EvaluatedRun RunEvaluator::finish() {
   run_.summary = metrics_.aggregate(run_.measures, seed);
   if (!pages_) std::erase_if(run_.summary.metrics, [](const auto& metric) { return metric.first.find("_pages") != std::string::npos; });
   run_.document.report = run_.evaluation().report();
-  run_.failures = failure_cases(run_.evaluation());
+  run_.failures = failure_cases(run_.evaluation(), passed);
   return std::move(run_);
 }
 

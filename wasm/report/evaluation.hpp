@@ -68,7 +68,8 @@ class RunEvaluator {
   /// One line of the run: golden item, query result and judgement (`null`: none) as JSON. `result` must outlive the evaluation. Fails
   /// with `invalid_json`.
   Result<void> add(std::string_view golden, std::string_view result, std::string_view judgement, std::uint32_t repeat);
-  EvaluatedRun finish();
+  /// Reads results again, for its failure cases; `passed` as write_evaluation has it.
+  EvaluatedRun finish(const std::function<void()>& passed = {});
 
  private:
   EvaluatedRun run_;

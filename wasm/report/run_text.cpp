@@ -202,7 +202,9 @@ Result<EvaluatedRun> evaluate_run(std::string_view text, const std::function<voi
       },
       passed);
   if (!read) return tl::unexpected(read.error());
-  return evaluator.finish();
+  return evaluator.finish([&] {
+    if (passed) passed(text.size());
+  });
 }
 
 }  // namespace polygraph::report
