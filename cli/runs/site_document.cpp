@@ -60,7 +60,7 @@ void compact(Json& result, Effects& effects) {
 
 Json golden_item(std::string_view json) {
   Json item = Json::parse(json);
-  for (const char* field : {"pool_ids", "chunk_digests", "source_chunk_id", "notes", "evidence"}) item.erase(field);
+  for (const char* field : {"chunk_digests", "source_chunk_id", "notes", "evidence"}) item.erase(field);
   return item;
 }
 
