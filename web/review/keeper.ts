@@ -39,6 +39,7 @@ export class Keeper {
   readonly #session: Session;
   readonly #changed: (problem: string) => void;
   #sending = false;
+  #called = false;
 
   constructor(base: string, session: Session, changed: (problem: string) => void) {
     this.#base = base;
@@ -48,11 +49,14 @@ export class Keeper {
 
   /** Sends what is not saved yet. What fails stays unsaved and goes with the next call. */
   async send(): Promise<void> {
+    this.#called = true;
     if (this.#sending) return;
     this.#sending = true;
     let problem = "";
     try {
-      while (this.#session.unsaved.size > 0 && !problem) {
+      // A call while a request was under way is the next one for it, too, should it fail.
+      while (this.#session.unsaved.size > 0 && (!problem || this.#called)) {
+        this.#called = false;
         const id = [...this.#session.unsaved][0]!;
         const decision = this.#session.decision(id);
         const sent = JSON.stringify(decision);
