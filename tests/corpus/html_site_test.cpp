@@ -210,7 +210,8 @@ TEST(HtmlPage, AnchorsComeFromWhereverThePagePutsThem) {
   folder.write("index.html", html("<main><h1>T</h1><p>0</p><h2 id=own>A</h2><p>1</p><h2><a name=named></a>B</h2><p>2</p><h2>C <a href='#linked'>#</a></h2><p>3</p>"
                                   "<section id=around><h2>D</h2><p>4</p></section><h2>E</h2><p>5</p></main>"));
   std::vector<std::string> anchors;
-  for (const Section& section : open(folder.path()).pages.at(0).sections) anchors.push_back(section.anchor);
+  const auto site = open(folder.path());
+  for (const Section& section : site.pages.at(0).sections) anchors.push_back(section.anchor);
   EXPECT_THAT(anchors, ElementsAre("", "own", "named", "linked", "around", ""));
 }
 
