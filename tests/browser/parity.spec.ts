@@ -1,8 +1,8 @@
-// `polygraph parity` over the built site: Chromium finds what the command line finds.
+// `polygraph parity` over the built site: Chromium finds what the command line finds, and a difference is noticed.
 
 import { test, expect } from "@playwright/test";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { program, root } from "./site.ts";
@@ -15,6 +15,7 @@ interface Parity {
   equal: boolean;
   items: number;
   replayed: number;
+  differences: { item: string; side: string; rank: number }[];
   sides: Record<string, { metrics: Record<string, { value: number; n: number }>; rankings_that_differ: number | null }>;
 }
 
@@ -64,6 +65,25 @@ test("without a model the lexical stages are the same, and the table says so", a
   expect(done.status, done.err).toBe(0);
   expect(done.out).toContain("20 of 20 rankings are the native ones");
   expect(done.out).toContain("equal: every metric of Chromium is the native one");
+});
+
+test("a native embedder with other vectors is found out, with the items", async () => {
+  const worker = readFileSync(path.join(dist, "model-worker.mjs"), "utf8");
+  const vector = "data.subarray(0, width)";
+  expect(worker.split(vector).length, "the line that takes the first token's vector").toBe(2);
+  // Beside the original: it imports onnxruntime-node from there. Another token's vector would be too near to matter.
+  const wrong = path.join(dist, `wrong-model-worker-${process.pid}.mjs`);
+  writeFileSync(wrong, worker.replace(vector, "data.slice(0, width).reverse()"));
+  try {
+    const done = await parity([...few, "--config", "baseline", "--no-float32", "--json"], { POLYGRAPH_WORKER: wrong });
+    expect(done.status, done.err).toBe(1);
+    const found = JSON.parse(done.out) as Parity;
+    expect(found.equal).toBe(false);
+    expect(found.differences.length).toBeGreaterThan(0);
+    expect(found.differences[0]).toMatchObject({ side: "chromium_int8" });
+  } finally {
+    rmSync(wrong);
+  }
 });
 
 test("without Chromium or the site it says what is missing", async () => {
