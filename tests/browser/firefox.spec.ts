@@ -40,6 +40,9 @@ test.afterEach(() => expect(faults).toEqual([]));
 const until = (holds: string): Promise<unknown> => page.waitForFunction(holds, { timeout: slowMs, polling: 100 });
 const textOf = (selector: string): Promise<string> => page.$eval(selector, (element) => element.textContent ?? "");
 
+/** A locator finds its node again when the page draws a panel anew between the look and the click; a handle would be detached. */
+const click = (selector: string): Promise<void> => page.locator(selector).setTimeout(slowMs).click();
+
 async function ask(question: string): Promise<string> {
   await page.$eval("#question", (field) => ((field as HTMLInputElement).value = ""));
   await page.type("#question", question);
@@ -56,15 +59,14 @@ test("Firefox answers and refuses with both models, and the inspector replays a 
   expect(await textOf("#answer")).toContain("--memory");
   expect(await textOf("#trace")).not.toContain("not been loaded");
   await page.evaluate("window.open = (url) => { globalThis.inspected = url; return null; }");
-  await page.click('#trace [data-key="inspect"]');
+  await click('#trace [data-key="inspect"]');
   await until("globalThis.inspected");
   const inspected = String(await page.evaluate("globalThis.inspected"));
   await until(`document.querySelector("#strip").textContent.includes("offline")`);
   await until(`navigator.serviceWorker.controller || navigator.serviceWorker.ready.then((r) => r.active?.state === "activated")`);
   await server.stop();
   await page.goto(inspected);
-  await page.waitForSelector('[data-key="replay"]');
-  await page.click('[data-key="replay"]');
+  await click('[data-key="replay"]');
   await until(`document.querySelector(".replay.identical")`);
   const port = Number(new URL(site).port);
   server = new StaticServer(siteFolder);

@@ -83,7 +83,7 @@ function startWorker(): Worker {
 }
 
 let reader: InspectorWorker | null = null;
-const readerWorker = (): InspectorWorker => (reader ??= new InspectorWorker(startWorker(), onEvent));
+const readerWorker = (): InspectorWorker => (reader ??= new InspectorWorker(startWorker, onEvent));
 
 let presets: Presets | null = null;
 let models: ModelProgress[] = [];
@@ -94,7 +94,7 @@ function engineWorker(): Promise<InspectorWorker> {
   engine ??= (async () => {
     const found = capabilities();
     if (!found.webassembly) throw new EngineError({ code: "unsupported", message: "This browser runs no WebAssembly, which the engine is made of: traces can be viewed, not replayed." });
-    const worker = new InspectorWorker(startWorker(), onEvent);
+    const worker = new InspectorWorker(startWorker, onEvent);
     presets = await worker.call("engine", site ? { site, capabilities: found } : { wasm: await carriedEngine() });
     return worker;
   })();

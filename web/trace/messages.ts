@@ -1,7 +1,7 @@
 // The messages between the inspector and its workers: one reads files of many traces, the other runs the engine. Both run the
 // same script, so that a page in one file carries it once. Each call ties its request to its reply; events come unasked.
 
-import type { Chunk, Effect, EffectResult, ErrorBody, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
+import type { Chunk, Effect, EffectResult, IndexInfo, Presets, RunConfig } from "../engine/boundary.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "../worker/capabilities.ts";
 import type { ModelProgress } from "../worker/messages.ts";
@@ -46,15 +46,7 @@ export interface Forked {
   missing: string[];
 }
 
-export type Kind = keyof Calls;
-export type RequestOf<K extends Kind> = Calls[K]["request"];
-export type ReplyOf<K extends Kind> = Calls[K]["reply"];
-export type Request = { [K in Kind]: { id: number; kind: K; body: RequestOf<K> } }[Kind];
-export type Answer = { id: number; ok: unknown } | { id: number; error: ErrorBody };
-
 export type WorkerEvent =
   | { event: "rows"; rows: Row[]; read: number; size: number }
   | { event: "models"; models: ModelProgress[] }
   | { event: "complete"; ticket: number; task: Extract<Effect, { kind: "complete" }> };
-
-export type FromWorker = Answer | WorkerEvent;

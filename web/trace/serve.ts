@@ -7,11 +7,11 @@ import { drive } from "../engine/run.ts";
 import type { Trace } from "../engine/trace.ts";
 import { streamIndex } from "../worker/index-stream.ts";
 import { Models } from "../worker/models.ts";
+import { serveCalls, type Handlers } from "../worker/serve.ts";
 import type { Site } from "../worker/site.ts";
 import { filtered, scanLine, scanLines, type Row, type Scanned } from "./lines.ts";
-import type { Answer, Calls, Forked, FromWorker, Kind, ReplyOf, Request } from "./messages.ts";
+import type { Calls, Forked, WorkerEvent } from "./messages.ts";
 
-type Handlers = { [K in Kind]: (body: Calls[K]["request"]) => ReplyOf<K> | Promise<ReplyOf<K>> };
 export type Module = { factory: EngineFactory; options: Parameters<EngineFactory>[0] };
 /** Where the engine's module comes from. */
 export type ModuleSource = (request: Calls["engine"]["request"]) => Promise<Module>;
@@ -20,7 +20,7 @@ export type ModuleSource = (request: Calls["engine"]["request"]) => Promise<Modu
 const longestIndex = 1.5e9;
 
 export function serve(moduleOf: ModuleSource): void {
-  const post = (message: FromWorker): void => self.postMessage(message);
+  const post = (message: WorkerEvent): void => self.postMessage(message);
 
   const held: { status: Row["status"]; steps: number }[] = [];
   const texts: string[] = [];
@@ -46,7 +46,7 @@ export function serve(moduleOf: ModuleSource): void {
     return engine;
   };
 
-  const handlers: Handlers = {
+  const handlers: Handlers<Calls> = {
     async scan({ blob, file, whole }) {
       const { signal } = reading;
       const take = (scanned: Scanned[]): void => {
@@ -122,22 +122,7 @@ export function serve(moduleOf: ModuleSource): void {
     },
   };
 
-  self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
-    void answer(handlers, data).then(post);
-  });
-}
-
-async function answer(handlers: Handlers, { id, kind, body }: Request): Promise<Answer> {
-  try {
-    const handle = handlers[kind] as (body: unknown) => unknown;
-    return { id, ok: await handle(body) };
-  } catch (error) {
-    if (error instanceof EngineError) {
-      const { code, message, field, line } = error;
-      return { id, error: { code, message, ...(field ? { field } : {}), ...(line ? { line } : {}) } };
-    }
-    return { id, error: { code: "internal", message: error instanceof Error ? error.message : String(error) } };
-  }
+  serveCalls(handlers);
 }
 
 const without = "this page carries no models";

@@ -7,8 +7,9 @@ import { drive } from "../engine/run.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { streamIndex } from "./index-stream.ts";
-import type { Answer, Calls, Finished, FromWorker, IndexProgress, Kind, RecordedResult, ReplyOf, Request } from "./messages.ts";
+import type { Calls, Finished, IndexProgress, RecordedResult, ReplyOf, WorkerEvent } from "./messages.ts";
 import { Models } from "./models.ts";
+import { serveCalls, type Handlers } from "./serve.ts";
 import type { WorkerFiles } from "./site.ts";
 import { aborted } from "./waiting.ts";
 
@@ -25,11 +26,9 @@ let running: AbortController | undefined;
 const tasks = new Map<number, (result: EffectResult) => void>();
 let nextTicket = 1;
 
-const post = (message: FromWorker): void => self.postMessage(message);
+const post = (message: WorkerEvent): void => self.postMessage(message);
 
-type Handlers = { [K in Kind]: (body: Calls[K]["request"]) => ReplyOf<K> | Promise<ReplyOf<K>> };
-
-const handlers: Handlers = {
+const handlers: Handlers<Calls> = {
   open: ({ site, capabilities }) => open(site, capabilities),
   typeahead: ({ query, limit }) => ready().engine.typeahead(query, limit),
   chunks: ({ ids }) =>
@@ -67,22 +66,7 @@ const handlers: Handlers = {
   },
 };
 
-self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
-  void answer(data).then(post);
-});
-
-async function answer({ id, kind, body }: Request): Promise<Answer> {
-  try {
-    const handle = handlers[kind] as (body: unknown) => unknown;
-    return { id, kind, ok: await handle(body) } as Answer;
-  } catch (error) {
-    if (error instanceof EngineError) {
-      const { code, message, field, line } = error;
-      return { id, kind, error: { code, message, ...(field ? { field } : {}), ...(line ? { line } : {}) } };
-    }
-    return { id, kind, error: { code: "internal", message: error instanceof Error ? error.message : String(error) } };
-  }
-}
+serveCalls(handlers);
 
 function ready(): Opened {
   if (!opened) throw new EngineError({ code: "invalid_argument", message: "The engine is not loaded yet." });

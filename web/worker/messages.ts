@@ -47,8 +47,8 @@ export type ReplyOf<K extends Kind> = Calls[K]["reply"];
 
 export type Request = { [K in Kind]: { id: number; kind: K; body: RequestOf<K> } }[Kind];
 export type Answer =
-  | { [K in Kind]: { id: number; kind: K; ok: ReplyOf<K> } }[Kind]
-  | { id: number; kind: Kind; error: ErrorBody };
+  | { id: number; ok: ReplyOf<Kind> }
+  | { id: number; error: ErrorBody };
 
 export interface IndexProgress {
   received: number;

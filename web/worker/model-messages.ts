@@ -15,10 +15,4 @@ export interface ModelCalls {
   score: { request: { pairs: TokenPair[]; budget_ms: number }; reply: { logits: Float32Array; ms: number } };
 }
 
-export type ModelKind = keyof ModelCalls;
-export type ModelRequest = { [K in ModelKind]: { id: number; kind: K; body: ModelCalls[K]["request"] } }[ModelKind];
-export type ModelAnswer =
-  | { [K in ModelKind]: { id: number; kind: K; ok: ModelCalls[K]["reply"] } }[ModelKind]
-  | { id: number; kind: ModelKind; error: string };
 export type ModelEvent = { event: "progress"; progress: ModelProgress } | { event: "threads"; threads: number };
-export type FromModelWorker = ModelAnswer | ModelEvent;

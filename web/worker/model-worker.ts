@@ -6,17 +6,16 @@ import { download } from "../models/download.ts";
 import { ModelRuntime, type Role } from "../models/runtime.ts";
 import { configure } from "../models/web.ts";
 import type { ModelProgress } from "./messages.ts";
-import type { FromModelWorker, ModelAnswer, ModelCalls, ModelKind, ModelRequest } from "./model-messages.ts";
+import type { ModelCalls, ModelEvent } from "./model-messages.ts";
+import { serveCalls, type Handlers } from "./serve.ts";
 
 const files = new Map<Role, Uint8Array>();
 let runtime: ModelRuntime | undefined;
 let loading: AbortController | undefined;
 
-const post = (message: FromModelWorker): void => self.postMessage(message);
+const post = (message: ModelEvent): void => self.postMessage(message);
 
-type Handlers = { [K in ModelKind]: (body: ModelCalls[K]["request"]) => Promise<ModelCalls[K]["reply"]> };
-
-const handlers: Handlers = {
+const handlers: Handlers<ModelCalls> = {
   async load({ models, ort: paths, threads, storage }) {
     loading?.abort();
     const controller = new AbortController();
@@ -87,11 +86,4 @@ function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-self.addEventListener("message", ({ data }: MessageEvent<ModelRequest>) => {
-  const { id, kind, body } = data;
-  const handle = handlers[kind] as (body: unknown) => Promise<unknown>;
-  handle(body).then(
-    (ok) => post({ id, kind, ok } as ModelAnswer),
-    (error: unknown) => post({ id, kind, error: words(error) }),
-  );
-});
+serveCalls(handlers, words);

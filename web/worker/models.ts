@@ -5,26 +5,35 @@ import type { EffectResult, IndexMetadata, TokenPair } from "../engine/boundary.
 import { encodeFloats } from "../engine/base64.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ModelProgress } from "./messages.ts";
-import type { FromModelWorker, ModelCalls, ModelKind, ModelRequest } from "./model-messages.ts";
+import { WorkerCalls } from "./calls.ts";
+import type { ModelCalls, ModelEvent } from "./model-messages.ts";
 import type { WorkerFiles } from "./site.ts";
 
 type Role = ModelProgress["role"];
-type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void };
+
+/**
+ * How long a model may take to start, once its bytes are here. Firefox now and then never starts one of onnxruntime's
+ * threads, and its session waits for ever: then the worker is replaced, and the new one does without threads.
+ */
+const startingMs = { threaded: 20_000, single: 120_000 };
 
 export class Models {
   readonly #site: WorkerFiles;
-  readonly #capabilities: Capabilities;
   readonly #onChange: () => void;
   readonly #progress: Map<Role, ModelProgress>;
-  readonly #waiting = new Map<number, Waiting>();
-  #worker: Worker | undefined;
-  #next = 1;
+  readonly #startingMs: typeof startingMs;
+  #worker: WorkerCalls<ModelCalls> | undefined;
+  #storage = false;
+  #late: ReturnType<typeof setTimeout> | undefined;
   threads = 1;
+  /** Fewer than the browser offers once they did not start. */
+  #threadsMax: number;
 
-  constructor(site: WorkerFiles, capabilities: Capabilities, onChange: () => void) {
+  constructor(site: WorkerFiles, capabilities: Capabilities, onChange: () => void, limits = startingMs) {
     this.#site = site;
-    this.#capabilities = capabilities;
     this.#onChange = onChange;
+    this.#startingMs = limits;
+    this.#threadsMax = capabilities.threads;
     const supported = capabilities.simd;
     this.#progress = new Map(
       site.models.map(({ role, bytes }) => [
@@ -80,11 +89,13 @@ export class Models {
       return state === "waiting" || state === "cancelled" || state === "failed";
     });
     if (wanted.length === 0) return;
-    this.#worker ??= this.#start();
+    this.#storage = storage;
+    const worker = (this.#worker ??= this.#start());
     for (const { role } of wanted) this.#set(role, { state: "loading", message: "" });
     const { ort } = this.#site;
-    const { threads } = this.#capabilities;
-    this.#call("load", { models: wanted, ort, threads, storage }).catch((error: Error) => this.#fail(error.message));
+    worker.call("load", { models: wanted, ort, threads: this.#threadsMax, storage }).catch((error: Error) => {
+      if (worker === this.#worker) this.#fail(error.message);
+    });
   }
 
   /** Stops what is loading; models that are ready stay. */
@@ -107,38 +118,53 @@ export class Models {
     return this.#site.models.find((model) => model.role === role)?.name ?? role;
   }
 
-  #start(): Worker {
-    const worker = new Worker(this.#site.model_worker, { type: "module" });
-    worker.addEventListener("message", ({ data }: MessageEvent<FromModelWorker>) => {
-      if ("event" in data) {
-        if (data.event === "progress") this.#set(data.progress.role, data.progress);
-        else this.threads = data.threads;
-        return;
-      }
-      const waiting = this.#waiting.get(data.id);
-      this.#waiting.delete(data.id);
-      if ("error" in data) waiting?.reject(new Error(data.error));
-      else waiting?.resolve(data.ok as never);
+  #start(): WorkerCalls<ModelCalls> {
+    const calls: WorkerCalls<ModelCalls> = new WorkerCalls<ModelCalls>({
+      start: () => new Worker(this.#site.model_worker, { type: "module" }),
+      onEvent: (said: ModelEvent) => {
+        if (calls !== this.#worker) return;
+        if (said.event === "threads") this.threads = said.threads;
+        else this.#hear(said.progress);
+      },
+      refused: (message: string) => new Error(message),
+      stopped: (why) => {
+        const message = `the models' worker stopped: ${why || "it could not be loaded"}`;
+        if (calls === this.#worker) {
+          this.#worker = undefined;
+          this.#fail(message);
+        }
+        return new Error(message);
+      },
     });
-    worker.addEventListener("error", (event) => {
-      event.preventDefault();
-      this.#worker = undefined;
-      const message = `the models' worker stopped: ${event.message || "it could not be loaded"}`;
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error(message));
-      this.#waiting.clear();
-      this.#fail(message);
-    });
-    return worker;
+    return calls;
   }
 
-  #call<K extends ModelKind>(kind: K, body: ModelCalls[K]["request"]): Promise<ModelCalls[K]["reply"]> {
+  #hear(progress: ModelProgress): void {
+    clearTimeout(this.#late);
+    if (progress.state === "starting") {
+      const limit = this.#threadsMax > 1 ? this.#startingMs.threaded : this.#startingMs.single;
+      this.#late = setTimeout(() => this.#stuck(progress.role, limit), limit);
+    }
+    this.#set(progress.role, progress);
+  }
+
+  #stuck(role: Role, limit: number): void {
     const worker = this.#worker;
-    if (!worker) return Promise.reject(new Error("the models are not loaded"));
-    const id = this.#next++;
-    return new Promise<ModelCalls[K]["reply"]>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      worker.postMessage({ id, kind, body } as ModelRequest);
-    });
+    this.#worker = undefined;
+    const roles = this.progress.filter(({ state }) => state === "starting" || state === "loading" || state === "ready").map((model) => model.role);
+    if (this.#threadsMax > 1) {
+      this.#threadsMax = 1;
+      for (const each of roles) this.#set(each, { state: "waiting" });
+      worker?.stop("it did not start");
+      this.load(this.#storage);
+    } else {
+      this.#fail(`the ${role} did not start within ${limit / 1000} seconds`);
+      worker?.stop("it did not start");
+    }
+  }
+
+  #call<K extends keyof ModelCalls>(kind: K, body: ModelCalls[K]["request"]): Promise<ModelCalls[K]["reply"]> {
+    return this.#worker?.call(kind, body) ?? Promise.reject(new Error("the models are not loaded"));
   }
 
   #set(role: Role, change: Partial<ModelProgress>): void {

@@ -2,7 +2,8 @@
 
 import { EngineError } from "../../engine/engine.ts";
 import { Evaluation, type EvaluationFactory } from "../../engine/evaluation.ts";
-import type { Answer, Calls, Kind, Request } from "./messages.ts";
+import { serveCalls, type Handlers } from "../../worker/serve.ts";
+import type { Calls } from "./messages.ts";
 
 let evaluation: Evaluation | null = null;
 
@@ -11,9 +12,7 @@ function loaded(): Evaluation {
   return evaluation;
 }
 
-type Handlers = { [K in Kind]: (body: Calls[K]["request"]) => Calls[K]["reply"] | Promise<Calls[K]["reply"]> };
-
-const handlers: Handlers = {
+const handlers: Handlers<Calls> = {
   async load({ module, wasm }) {
     const [{ default: factory }, response] = await Promise.all([import(module) as Promise<{ default: EvaluationFactory }>, fetch(wasm)]);
     if (!response.ok) throw new EngineError({ code: "io", message: `The evaluation module could not be loaded: the server answered ${response.status}.`, field: wasm });
@@ -26,15 +25,4 @@ const handlers: Handlers = {
   document: ({ runs }) => (runs.length === 1 ? loaded().text.buildReport(runs[0]!, { results: true }) : loaded().matrix(runs)),
 };
 
-self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
-  void answer(data).then((reply) => self.postMessage(reply));
-});
-
-async function answer({ id, kind, body }: Request): Promise<Answer> {
-  try {
-    return { id, kind, ok: await (handlers[kind] as (body: unknown) => unknown)(body) } as Answer;
-  } catch (error) {
-    if (error instanceof EngineError) return { id, kind, error: { code: error.code, message: error.message, ...(error.field ? { field: error.field } : {}) } };
-    return { id, kind, error: { code: "internal", message: error instanceof Error ? error.message : String(error) } };
-  }
-}
+serveCalls(handlers);

@@ -1,7 +1,6 @@
 // The messages between the report page and the worker that holds the evaluation module.
 
 import type { EvaluationReport } from "../../engine/documents.ts";
-import type { ErrorBody } from "../../engine/boundary.ts";
 import type { RunIdentity } from "../../engine/evaluation.ts";
 
 export interface Calls {
@@ -15,7 +14,3 @@ export interface Calls {
   /** The report page's document of several runs; of one, its evaluation. */
   document: { request: { runs: string[] }; reply: string };
 }
-
-export type Kind = keyof Calls;
-export type Request = { [K in Kind]: { id: number; kind: K; body: Calls[K]["request"] } }[Kind];
-export type Answer = { [K in Kind]: { id: number; kind: K; ok: Calls[K]["reply"] } }[Kind] | { id: number; kind: Kind; error: ErrorBody };
