@@ -334,9 +334,10 @@ function changeSettings(settings: Settings): void {
   store.update({ settings });
 }
 
-function loadModels(): void {
+/** Resolves once their worker has been started. */
+async function loadModels(): Promise<void> {
   changeSettings({ ...store.state.settings, models: "auto" });
-  void storable.then((storage) => worker?.call("models", { action: "load", storage }));
+  await worker?.call("models", { action: "load", storage: await storable });
 }
 
 function cancelModels(): void {
@@ -436,7 +437,7 @@ store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), r
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
   (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
-  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }),
+  () => stripView(byId("strip"), store.state, { load: () => void loadModels(), cancel: cancelModels, update: () => void offline.update() }),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);
@@ -483,7 +484,8 @@ async function begin(): Promise<void> {
     void lookForUpdate();
     return;
   }
-  if (store.state.settings.models === "auto") loadModels();
+  // One after the other: a worker that starts another is not disturbed (see engine-worker.ts).
+  if (store.state.settings.models === "auto") await loadModels().catch(() => undefined);
   void offline.start(await storable);
 }
 

@@ -4,10 +4,13 @@
 import * as ort from "onnxruntime-web/wasm";
 import { download } from "../models/download.ts";
 import { ModelRuntime, type Role } from "../models/runtime.ts";
+import { useReliableThreads } from "../models/threads.ts";
 import { configure } from "../models/web.ts";
 import type { ModelProgress } from "./messages.ts";
 import type { ModelCalls, ModelEvent } from "./model-messages.ts";
 import { serveCalls, type Handlers } from "./serve.ts";
+
+useReliableThreads();
 
 const files = new Map<Role, Uint8Array>();
 let runtime: ModelRuntime | undefined;

@@ -12,10 +12,10 @@ import type { WorkerFiles } from "./site.ts";
 type Role = ModelProgress["role"];
 
 /**
- * How long a model may take to start, once its bytes are here. Firefox now and then never starts one of onnxruntime's
- * threads, and its session waits for ever: then the worker is replaced, and the new one does without threads.
+ * How long a model may take to start, once its bytes are here. One that takes longer waits for a thread that the browser
+ * never started (see models/threads.ts): its worker is replaced, and the new one does without threads.
  */
-const startingMs = { threaded: 20_000, single: 120_000 };
+const startingMs = { threaded: 40_000, single: 120_000 };
 
 export class Models {
   readonly #site: WorkerFiles;

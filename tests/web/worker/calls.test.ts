@@ -61,9 +61,9 @@ test("a worker that never takes its first message is replaced, and the next is t
 test("a worker that listens may take as long as it needs", async () => {
   const workers = [new ScriptedWorker(({ id, body }, say) => {
     say({ event: "listening" });
-    setTimeout(() => say({ id, ok: body }), 120);
+    setTimeout(() => say({ id, ok: body }), 500);
   })];
-  assert.equal(await calls(workers, [20]).call("double", 7), 7);
+  assert.equal(await calls(workers, [400]).call("double", 7), 7);
   assert.equal(workers[0]?.terminated, false);
 });
 
