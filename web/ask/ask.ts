@@ -334,10 +334,9 @@ function changeSettings(settings: Settings): void {
   store.update({ settings });
 }
 
-/** Resolves once their worker has been started. */
-async function loadModels(): Promise<void> {
+function loadModels(): void {
   changeSettings({ ...store.state.settings, models: "auto" });
-  await worker?.call("models", { action: "load", storage: await storable });
+  void storable.then((storage) => worker?.call("models", { action: "load", storage }));
 }
 
 function cancelModels(): void {
@@ -437,7 +436,7 @@ store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), r
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
   (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
-  () => stripView(byId("strip"), store.state, { load: () => void loadModels(), cancel: cancelModels, update: () => void offline.update() }),
+  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);
@@ -484,8 +483,7 @@ async function begin(): Promise<void> {
     void lookForUpdate();
     return;
   }
-  // One after the other: a worker that starts another is not disturbed (see engine-worker.ts).
-  if (store.state.settings.models === "auto") await loadModels().catch(() => undefined);
+  if (store.state.settings.models === "auto") loadModels();
   void offline.start(await storable);
 }
 

@@ -58,15 +58,10 @@ const handlers: Handlers<Calls> = {
     tasks.delete(ticket);
     return null;
   },
-  models: async (request) => {
+  models: (request) => {
     const { models, whole } = ready();
-    if (request.action === "load") {
-      // A worker of Firefox that starts another while a stream comes in can hang in the attempt, for ever: the index first.
-      await whole.catch(() => undefined);
-      models.load(request.storage);
-    } else {
-      models.cancel();
-    }
+    if (request.action === "load") models.load(request.storage, whole);
+    else models.cancel();
     return null;
   },
 };

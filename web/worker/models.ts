@@ -24,6 +24,8 @@ export class Models {
   readonly #startingMs: typeof startingMs;
   #worker: WorkerCalls<ModelCalls> | undefined;
   #storage = false;
+  /** A load that has not been asked of the worker yet. */
+  #begun: symbol | null = null;
   #late: ReturnType<typeof setTimeout> | undefined;
   threads = 1;
   /** Fewer than the browser offers once they did not start. */
@@ -83,23 +85,35 @@ export class Models {
     this.#set("embedder", { state: "unsupported", message });
   }
 
-  load(storage: boolean): void {
+  /**
+   * @param quiet when a worker may be started: one of Firefox that starts another while a stream comes in can hang in the
+   *        attempt, for ever
+   */
+  load(storage: boolean, quiet: Promise<unknown> = Promise.resolve()): void {
     const wanted = this.#site.models.filter(({ role }) => {
       const state = this.#progress.get(role)?.state;
       return state === "waiting" || state === "cancelled" || state === "failed";
     });
     if (wanted.length === 0) return;
     this.#storage = storage;
-    const worker = (this.#worker ??= this.#start());
     for (const { role } of wanted) this.#set(role, { state: "loading", message: "" });
-    const { ort } = this.#site;
-    worker.call("load", { models: wanted, ort, threads: this.#threadsMax, storage }).catch((error: Error) => {
-      if (worker === this.#worker) this.#fail(error.message);
+    const begun = (this.#begun = Symbol());
+    void quiet.catch(() => undefined).then(() => {
+      if (begun !== this.#begun) return;
+      this.#begun = null;
+      const worker = (this.#worker ??= this.#start());
+      worker.call("load", { models: wanted, ort: this.#site.ort, threads: this.#threadsMax, storage }).catch((error: Error) => {
+        if (worker === this.#worker) this.#fail(error.message);
+      });
     });
   }
 
   /** Stops what is loading; models that are ready stay. */
   cancel(): void {
+    if (this.#begun) {
+      this.#begun = null;
+      for (const { role, state } of this.progress) if (state === "loading") this.#set(role, { state: "cancelled" });
+    }
     void this.#call("cancel", null).catch(() => undefined);
   }
 

@@ -49,7 +49,7 @@ function calls(workers: ScriptedWorker[], patienceMs: readonly number[]): Worker
   });
 }
 
-test("a worker that never takes its first message is replaced, and the next is told everything again", async () => {
+test("a worker that never takes its first message is replaced, and the next is told everything again", { timeout: 20_000 }, async () => {
   const workers = [new ScriptedWorker(null), new ScriptedWorker(null), new ScriptedWorker(doubling)];
   const made = calls(workers, [20, 20, 60_000]);
   assert.deepEqual(await Promise.all([made.call("double", 2), made.call("double", 21)]), [4, 42]);
@@ -58,7 +58,7 @@ test("a worker that never takes its first message is replaced, and the next is t
   assert.deepEqual(workers[2]?.told.map(({ body }) => body), [2, 21, 5]);
 });
 
-test("a worker that listens may take as long as it needs", async () => {
+test("a worker that listens may take as long as it needs", { timeout: 20_000 }, async () => {
   const workers = [new ScriptedWorker(({ id, body }, say) => {
     say({ event: "listening" });
     setTimeout(() => say({ id, ok: body }), 500);
@@ -67,13 +67,13 @@ test("a worker that listens may take as long as it needs", async () => {
   assert.equal(workers[0]?.terminated, false);
 });
 
-test("after its last start a silent worker is an error for every call, also for a later one", async () => {
+test("after its last start a silent worker is an error for every call, also for a later one", { timeout: 20_000 }, async () => {
   const made = calls([new ScriptedWorker(null), new ScriptedWorker(null)], [10, 10]);
   await assert.rejects(made.call("double", 1), /stopped: it did not answer, though it was started 2 times/);
   await assert.rejects(made.call("double", 1), /started 2 times/);
 });
 
-test("a worker whose script cannot be loaded is an error at once", async () => {
+test("a worker whose script cannot be loaded is an error at once", { timeout: 20_000 }, async () => {
   const worker = new ScriptedWorker(null);
   const made = calls([worker], [60_000]);
   const failing = assert.rejects(made.call("double", 1), /stopped: /);
@@ -120,28 +120,55 @@ async function loadModels(works: number): Promise<{ models: Models; started: Scr
   try {
     const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined, { threaded: 30, single: 60 });
     models.load(true);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    while (!models.progress.every(({ state }) => state === "ready" || state === "failed")) await new Promise((resolve) => setTimeout(resolve, 10));
     return { models, started };
   } finally {
     globalThis.Worker = original;
   }
 }
 
-test("models whose threads never start are started again without threads", async () => {
+test("models whose threads never start are started again without threads", { timeout: 20_000 }, async () => {
   const { models, started } = await loadModels(1);
   assert.deepEqual(models.progress.map(({ state }) => state), ["ready", "ready"]);
   assert.equal(models.threads, 1);
   assert.deepEqual(started.map(({ terminated }) => terminated), [true, false]);
 });
 
-test("models that do not start at all are reported as failed, in words", async () => {
+test("models that do not start at all are reported as failed, in words", { timeout: 20_000 }, async () => {
   const { models, started } = await loadModels(0);
   assert.deepEqual(models.progress.map(({ state }) => state), ["failed", "failed"]);
   assert.match(models.missing("embedder"), /the embedder did not start within/);
   assert.ok(started.every(({ terminated }) => terminated));
 });
 
-test("models that start keep their threads", async () => {
+test("models wait for a quiet moment to start, and can be cancelled until then", { timeout: 20_000 }, async () => {
+  const original = globalThis.Worker;
+  let started = 0;
+  globalThis.Worker = class {
+    constructor() {
+      started++;
+      return new ScriptedWorker(modelWorker(4)) as never;
+    }
+  } as unknown as typeof Worker;
+  try {
+    const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined);
+    let index = (): void => undefined;
+    models.load(true, new Promise<void>((resolve) => (index = resolve)));
+    assert.deepEqual(models.progress.map(({ state }) => state), ["loading", "loading"]);
+    models.cancel();
+    index();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(models.progress.map(({ state }) => state), ["cancelled", "cancelled"]);
+    assert.equal(started, 0);
+    models.load(true, Promise.reject(new Error("the index is broken")));
+    while (models.missing("reranker")) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(started, 1);
+  } finally {
+    globalThis.Worker = original;
+  }
+});
+
+test("models that start keep their threads", { timeout: 20_000 }, async () => {
   const { models, started } = await loadModels(4);
   assert.deepEqual(models.progress.map(({ state }) => state), ["ready", "ready"]);
   assert.equal(models.threads, 4);
