@@ -13,8 +13,9 @@ declare const self: ServiceWorkerGlobalScope;
 /** Stands in front of this file, on a line of its own. Paths are relative to it. */
 declare const MANIFEST: { version: string; page: string; others: string[]; files: string[]; runtime: string[]; later: string[] };
 
-const cacheName = `polygraph-page-${MANIFEST.version}`;
-const cachePrefix = "polygraph-page-";
+/** Caches belong to the whole origin, on which other sites of ours may lie: each keeps and drops what is below its own path. */
+const cachePrefix = `polygraph-page ${new URL("./", self.location.href).pathname} `;
+const cacheName = `${cachePrefix}${MANIFEST.version}`;
 const address = (path: string): string => new URL(path, self.location.href).href;
 const page = address(MANIFEST.page);
 const pages = new Set([MANIFEST.page, ...MANIFEST.others].map(address));

@@ -203,7 +203,7 @@ Result<void> ModelWorker::State::launch() {
   }
   if (op != "ready" || number_of(reply->head, "protocol") != protocol) {
     bury("", false);
-    return fail(ErrorCode::model_unavailable, options.script.string() + " is another version's model worker: build it again with `npm run build:worker`");
+    return fail(ErrorCode::model_unavailable, options.script.string() + " is another version's model worker: build it again with `npm run build:node`");
   }
   if (runtime.empty()) runtime = text_of(reply->head, "runtime");  // once: runtime() is read without the lock
   return {};
@@ -266,7 +266,7 @@ Result<std::unique_ptr<ModelWorker>> ModelWorker::start(ModelWorkerOptions optio
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(options.script, ignored))
     return fail(ErrorCode::model_unavailable, "the model worker's script `" + options.script.string() +
-                                                  "` is not there: build it with `npm run build:worker`, or name another with POLYGRAPH_WORKER");
+                                                  "` is not there: build it with `npm run build:node`, or name another with POLYGRAPH_WORKER");
   options.script = std::filesystem::absolute(options.script, ignored);
   const auto node = find_program(options.node);
   if (!node)

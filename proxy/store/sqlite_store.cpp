@@ -614,10 +614,11 @@ class SqliteStore final : public Store {
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) throw Failure{SQLITE_CANTOPEN, "its folder cannot be made: " + error.message()};
-    // Made here, since SQLite would let everybody read the answers and addresses in it.
-    const int made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (made < 0) throw Failure{SQLITE_CANTOPEN, std::strerror(errno)};
-    ::close(made);
+    // Made here, since SQLite would let everybody read the answers and addresses in it. A file that is there is not opened:
+    // closing any descriptor of it would give up the locks that SQLite holds on it in this process.
+    const int made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (made < 0 && errno != EEXIST) throw Failure{SQLITE_CANTOPEN, std::strerror(errno)};
+    if (made >= 0) ::close(made);
     sqlite3* raw = nullptr;
     const int status = sqlite3_open_v2(file_.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(raw);

@@ -103,6 +103,22 @@ test("an example plays its recorded run, labelled, from the files alone, also wi
   await expect(page.locator("#answer")).toHaveAttribute("data-by", "recorded");
 });
 
+test("two sites on one host keep a copy each, and neither drops the other's", async ({ page, exports }) => {
+  const server = new StaticServer(path.dirname(exports.first), { plain: true });
+  const host = await server.start();
+  await withoutModels(page);
+  for (const name of ["first", "second", "first"]) {
+    await page.goto(`${host}${name}/index.html`);
+    await expect(offline(page)).toContainText("Ready for offline");
+  }
+  await server.stop();
+  for (const [name, folder] of [["second", exports.second], ["first", exports.first]] as const) {
+    await page.goto(`${host}${name}/index.html`);
+    await expect(page.locator("#foot")).toContainText("passage");
+    expect(await version(page)).toBe(versionOf(folder));
+  }
+});
+
 test("at the root of a host it works the same, from one address alone", async ({ page, exports }) => {
   const server = new StaticServer(exports.first, { plain: true });
   const requests: string[] = [];

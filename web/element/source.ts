@@ -55,7 +55,11 @@ export function sourceOf(files: ElementFiles, assets: string, src: string, withM
     source = new Source(at({ ...files, index: { url: src, bytes: 0 }, models: withModels ? models : [] }, assets), new URL(engine_worker, assets).href);
     sources.set(key, source);
     // What could not be opened is opened anew the next time.
-    source.opened.catch(() => sources.delete(key));
+    const failed = source;
+    source.opened.catch(() => {
+      sources.delete(key);
+      failed.client.stop("the index could not be opened");
+    });
   }
   return source;
 }

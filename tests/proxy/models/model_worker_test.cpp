@@ -134,7 +134,7 @@ class RealWorker : public ::testing::Test {
     options_.script = source_dir / "dist/model-worker.mjs";
     for (const FileStatus& file : store.list(*manifest))
       if (file.state != FileState::present) GTEST_SKIP() << file.path << " is " << name(file.state) << ": `polygraph models fetch` brings it";
-    if (!fs::exists(options_.script)) GTEST_SKIP() << options_.script << " is not built: `npm run build:worker`";
+    if (!fs::exists(options_.script)) GTEST_SKIP() << options_.script << " is not built: `npm run build:node`";
     if (!fs::exists(source_dir / "node_modules/onnxruntime-node")) GTEST_SKIP() << "onnxruntime-node is not installed: `npm ci --ignore-scripts`";
   }
 
@@ -453,7 +453,7 @@ TEST(ModelWorker, WithoutItsScriptItSaysHowToBuildIt) {
   const auto worker = start_scripted("/no/such/model-worker.mjs");
   ASSERT_FALSE(worker);
   EXPECT_EQ(worker.error().code, ErrorCode::model_unavailable);
-  EXPECT_THAT(worker.error().message, AllOf(HasSubstr("/no/such/model-worker.mjs"), HasSubstr("npm run build:worker"), HasSubstr("POLYGRAPH_WORKER")));
+  EXPECT_THAT(worker.error().message, AllOf(HasSubstr("/no/such/model-worker.mjs"), HasSubstr("npm run build:node"), HasSubstr("POLYGRAPH_WORKER")));
 }
 
 TEST(ModelWorker, TheEnvironmentNamesAnotherScript) {
