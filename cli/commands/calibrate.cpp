@@ -224,7 +224,7 @@ struct Calibrated {
 };
 
 /// Rounded as the header prints it, so that what is reported is what will run.
-double rounded(double value) { return std::stod(fmt::format("{:.6f}", value)); }
+double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 Result<Calibrated> calibrate(const std::vector<Measured>& all, Evidence kind, const Options& options) {
   std::vector<fit::GroupedExample> examples, removal;

@@ -225,6 +225,7 @@ OrRefusal<AskRequest> read_ask_body(std::string_view body, const ServiceSettings
   request.question = std::move(*question);
   request.config = *agent::preset("tuned");
   request.config.provider = agent::Provider::proxy;
+  request.config.top_k = static_cast<std::uint32_t>(std::min<std::size_t>(request.config.top_k, settings.max_chunks));
   if (!json->contains("config")) return request;
   const auto& config = (*json)["config"];
   if (!config.is_object()) return invalid("config", "must be an object of settings");
@@ -239,6 +240,11 @@ OrRefusal<AskRequest> read_ask_body(std::string_view body, const ServiceSettings
     }
   }
   if (request.config.provider == agent::Provider::openai_compatible) return invalid("config.PROVIDER", "must be proxy or extractive");
+  // What a run costs is the operator's to say: passages that are paid for, and pairs that occupy the server's models.
+  if (request.config.top_k > settings.max_chunks) return invalid("config.TOP_K", "must be at most " + std::to_string(settings.max_chunks) + " on this server");
+  if (const auto most = agent::preset("full")->retrieval.rerank_candidates; request.config.retrieval.rerank_candidates > most) {
+    return invalid("config.RERANK_CANDIDATES", "must be at most " + std::to_string(most) + " on a server; the page and the command line take more");
+  }
   return request;
 }
 

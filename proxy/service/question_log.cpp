@@ -1,6 +1,7 @@
 #include "proxy/service/question_log.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,10 +121,7 @@ QuestionLog::~QuestionLog() {
 bool QuestionLog::reopen() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  struct stat about {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &about) != 0) return false;
-  bytes_ = static_cast<std::uint64_t>(about.st_size);
-  return true;
+  return descriptor_ >= 0;
 }
 
 bool QuestionLog::add(const AskedQuestion& asked) {
@@ -139,17 +137,35 @@ bool QuestionLog::add(const AskedQuestion& asked) {
 }
 
 bool QuestionLog::write(std::string_view line) {
-  if (bytes_ + line.size() > most_bytes_ && bytes_ > 0) {
-    std::error_code error;
-    std::filesystem::rename(file_, file_.string() + ".1", error);
-    if (error || !reopen()) return false;
-  }
-  // One write a line, so that several servers may share a file.
-  const auto written = descriptor_ < 0 ? -1 : ::write(descriptor_, line.data(), line.size());
-  if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
+  if (!lock_with_room_for(line.size())) return false;
+  const auto written = ::write(descriptor_, line.data(), line.size());
+  ::flock(descriptor_, LOCK_UN);
   if (written != static_cast<ssize_t>(line.size())) return false;
   failing_ = false;
   return true;
+}
+
+// Several servers may share the file: whoever holds its lock writes, and one whose file was put aside meanwhile, by another
+// server or by logrotate, goes on in the new one.
+bool QuestionLog::lock_with_room_for(std::size_t bytes) {
+  constexpr int tries = 16;
+  for (int i = 0; i < tries; ++i) {
+    if ((descriptor_ < 0 && !reopen()) || ::flock(descriptor_, LOCK_EX) != 0) return false;
+    struct stat ours {};
+    struct stat named {};
+    const bool current = ::fstat(descriptor_, &ours) == 0 && ::stat(file_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+    if (current && (ours.st_size == 0 || static_cast<std::uint64_t>(ours.st_size) + bytes <= most_bytes_)) return true;
+    if (current) {
+      std::error_code error;
+      std::filesystem::rename(file_, file_.string() + ".1", error);
+      if (error) {
+        ::flock(descriptor_, LOCK_UN);
+        return false;
+      }
+    }
+    if (!reopen()) return false;  // closing gives up the lock
+  }
+  return false;
 }
 
 }  // namespace polygraph::proxy

@@ -52,10 +52,12 @@ class QuestionLog {
   QuestionLog(std::filesystem::path file, std::uint64_t most_bytes) : file_(std::move(file)), most_bytes_(most_bytes) {}
   bool reopen();
   bool write(std::string_view line);
+  /// The newest file is open and locked, or false.
+  bool lock_with_room_for(std::size_t bytes);
 
   std::mutex mutex_;
   std::filesystem::path file_;
-  std::uint64_t most_bytes_, bytes_ = 0;
+  std::uint64_t most_bytes_;
   int descriptor_ = -1;
   bool failing_ = false;
 };

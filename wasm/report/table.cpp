@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <clocale>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -24,9 +25,19 @@ constexpr std::string_view judged[] = {"faithfulness", "answer_relevancy", "corr
 bool is_judged(std::string_view metric) { return std::find(std::begin(judged), std::end(judged), metric) != std::end(judged); }
 
 std::string decimal(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value == 0 ? 0.0 : value);
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value == 0 ? 0.0 : value);
+  std::string text = buffer;
+  // A host that has set a locale of its own writes another point.
+  const std::string_view point = std::localeconv()->decimal_point;
+  if (const auto at = text.find(point); at != std::string::npos) text.replace(at, point.size(), ".");
   return text;
+}
+
+/// A p-value is never 0, however small.
+std::string p_value(double p) {
+  constexpr double least = 0.00005;  // half of the last digit that is written
+  return p < least ? "< 0.0001" : decimal(p, 4);
 }
 
 std::string shown(std::string_view metric, double value) {
@@ -322,7 +333,7 @@ std::string tests_table(std::span<const EvaluatedRun> runs) {
     }
     out += std::string(some_found) + "\n\n| metric | difference | p | items |\n|---|---:|---:|---:|\n";
     for (const auto& tested : found.significant) {
-      out += "| " + escaped(tested.name) + " | " + difference(tested) + " | " + decimal(*tested.test.p_holm, 4) + " | " + std::to_string(tested.test.n) + " |\n";
+      out += "| " + escaped(tested.name) + " | " + difference(tested) + " | " + p_value(*tested.test.p_holm) + " | " + std::to_string(tested.test.n) + " |\n";
     }
     out += '\n';
   }
@@ -335,7 +346,7 @@ std::string tests_text(std::span<const EvaluatedRun> runs) {
     const std::string names = one_line(found.run->facts.name) + " against " + one_line(runs.front().facts.name);
     out += wrapped(names + std::string(found.significant.empty() ? none_found : some_found), 2, 0) + '\n';
     for (const auto& tested : found.significant) {
-      out += "  " + left(shortened(tested.name, 25), 26) + right(difference(tested), 30) + right("p " + decimal(*tested.test.p_holm, 4), 10) + right("n " + std::to_string(tested.test.n), 9) + '\n';
+      out += "  " + left(shortened(tested.name, 25), 26) + right(difference(tested), 30) + right("p " + p_value(*tested.test.p_holm), 11) + right("n " + std::to_string(tested.test.n), 9) + '\n';
     }
   }
   return out;

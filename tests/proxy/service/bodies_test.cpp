@@ -114,6 +114,18 @@ TEST_F(Bodies, OfAnAskTakeTheAgentsSettingsWithinTheirBounds) {
   EXPECT_EQ(unknown.error().code, "unknown_field");
 }
 
+TEST_F(Bodies, OfAnAskCostNoMoreThanTheOperatorAllows) {
+  settings_.max_chunks = 4;
+  for (const auto& [config, field] : {std::pair{R"({"TOP_K": 5})", "config.TOP_K: must be at most 4"}, {R"({"RERANK_CANDIDATES": 100})", "config.RERANK_CANDIDATES: must be at most"}}) {
+    const auto refused = read_ask_body(std::string(R"({"question": "q", "config": )") + config + "}", settings_);
+    ASSERT_FALSE(refused) << config;
+    EXPECT_EQ(refused.error().code, "invalid_field");
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(field));
+  }
+  EXPECT_TRUE(read_ask_body(R"({"question": "q", "config": {"TOP_K": 4, "RERANK_CANDIDATES": 5}})", settings_));
+  EXPECT_TRUE(read_ask_body(R"({"question": "q"})", settings_)) << "the default configuration fits";
+}
+
 TEST(IsJson, TakesParametersAndAnyCase) {
   EXPECT_TRUE(is_json("application/json"));
   EXPECT_TRUE(is_json("Application/JSON; charset=utf-8"));

@@ -97,6 +97,30 @@ TEST_F(QuestionLogTest, IsBoundedAndKeepsOneOlderFile) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
 }
 
+TEST_F(QuestionLogTest, TwoServersShareAFileAndLoseNothingWhenItIsPutAside) {
+  constexpr std::uint64_t most = 8192;
+  const auto first = open(most);
+  const auto second = open(most);
+  std::size_t asked = 0;
+  const auto older = file().string() + ".1";
+  // Until the file has been put aside once; then some more, which fit: both files together hold all.
+  for (int more = 20; more > 0; more -= std::filesystem::exists(older) ? 1 : 0, ++asked) {
+    ASSERT_TRUE((asked % 2 == 0 ? first : second)->add({"question " + std::to_string(asked), "refused", ""}));
+  }
+  EXPECT_EQ(lines(older).size() + lines(file()).size(), asked);
+  EXPECT_EQ(lines(file()).size(), 20U);
+  EXPECT_LE(std::filesystem::file_size(older), most);
+}
+
+TEST_F(QuestionLogTest, AFileThatIsMovedAwayIsMadeAnew) {
+  const auto log = open();
+  ASSERT_TRUE(log->add({"before", "refused", ""}));
+  std::filesystem::rename(file(), folder_ / "kept");
+  ASSERT_TRUE(log->add({"after", "refused", ""}));
+  EXPECT_EQ(lines(folder_ / "kept").size(), 1U);
+  EXPECT_EQ(lines(file()).back()["question"], "after");
+}
+
 TEST_F(QuestionLogTest, ThreadsWriteWholeLines) {
   const auto log = open();
   std::vector<std::thread> threads;
