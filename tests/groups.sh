@@ -76,12 +76,13 @@ prepare_web() { :; }
 prepare_mcp() { :; }
 # The endpoint that the server asks in the browser tests is a program of the native ones.
 prepare_e2e() {
+  need_chromium
   build_library
   configure default with-tests
   run_step "scripted endpoint" cmake --build "$root/build/default" --target scripted_upstream -j "$jobs"
 }
 # Their packages come from npm and PyPI; built sites are kept by digest.
-prepare_sites() { run_step "documentation sites" node "$root/tests/sites/build.mjs"; }
+prepare_sites() { need_chromium; run_step "documentation sites" node "$root/tests/sites/build.mjs"; }
 prepare_tsan() {
   configure tsan with-tests
   run_step "tests under ThreadSanitizer: build" env -C "$root" cmake --build --preset tsan -j "$jobs"
