@@ -119,6 +119,23 @@ test("state, request and raw result of each effect stand beside the step", async
   await expect(page.getByRole("region", { name: "State" })).toContainText("reference/commandline/run#050");
 });
 
+test("what becomes known meanwhile takes nothing away: neither a click half made, nor the focus, nor what was opened", async ({ page, inspector }) => {
+  await page.goto(inspector);
+  await open(page, answeredFile);
+  const replay = page.getByRole("button", { name: "Replay" });
+  await page.locator(".raw summary").first().click();
+  await replay.hover();
+  await page.mouse.down();
+  await open(page, indexFile); // names the passages
+  await expect(page.locator("#foot")).toContainText("Index for replay");
+  await expect(page.locator(".candidates")).not.toContainText("›");
+  await page.mouse.up();
+  await expect(verdict(page)).toContainText("Identical");
+  await expect(page.locator(".candidates")).toContainText("›");
+  await expect(replay).toBeFocused();
+  await expect(page.locator(".raw pre").first()).toBeVisible();
+});
+
 test("a replay names the first effect that was changed, with both values, and leads to it", async ({ page, inspector, folder }) => {
   const trace = traceOf(refusedFile);
   trace.steps[3]!.effects[0]!.ms = 77.5;

@@ -3,11 +3,12 @@
 import type { Chunk } from "../engine/boundary.ts";
 import { slice } from "../engine/codepoints.ts";
 import { lastStep, type Citation, type Trace } from "../engine/trace.ts";
-import { activeWithin, fill, h, heading as named, pageLink, webAddress, type Child } from "./dom.ts";
+import { fill, h, heading as named, pageLink, webAddress, type Child } from "./dom.ts";
 import { asMarkdown, numberCitations, renderMarkdown, renderPassage, type AnswerMarkdown } from "./markdown.ts";
 import { excerpt } from "./excerpt.ts";
 import { englishPhrases, type Phrases } from "./phrases.ts";
 import type { Popover } from "./popover.ts";
+import { redraw } from "./redraw.ts";
 import type { Run } from "./state.ts";
 import { supportingSentence } from "./support.ts";
 import { comingTime, count, date, dollars, duration, nodeNames, path, percent, plural, stageNames, stageUsed, type StageName } from "./words.ts";
@@ -28,17 +29,14 @@ export interface AnswerActions {
 const closestShown = 3;
 
 export function showAnswer(root: HTMLElement, run: Run, popover: Popover, actions: AnswerActions): void {
-  const active = activeWithin(root);
-  const focused = active && root.contains(active) ? active.dataset["key"] : undefined;
-  show(root, run, popover, actions);
-  if (focused) root.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
+  redraw(root, () => show(root, run, popover, actions), () => root.querySelector<HTMLElement>("h2.question"));
 }
 
 function show(root: HTMLElement, run: Run, popover: Popover, actions: AnswerActions): void {
   const { trace } = run;
   const { phrases = englishPhrases } = actions;
   root.dataset["by"] = run.by?.who ?? "";
-  const heading = h("h2", { class: "question" }, run.question);
+  const heading = h("h2", { class: "question", tabindex: -1 }, run.question);
   root.dataset["status"] = run.state === "running" ? "running" : run.state === "failed" ? "failed" : (trace?.status ?? "failed");
   if (run.state === "running") {
     fill(root, heading, running(run, actions));

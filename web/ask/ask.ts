@@ -31,6 +31,7 @@ import { loadSettings, runConfig, saveSettings, type Settings } from "./settings
 import { SettingsView } from "./settings-view.ts";
 import type { State } from "./state.ts";
 import { Store } from "./store.ts";
+import { redraw } from "./redraw.ts";
 import { stripView } from "./strip.ts";
 import { TracePanel, type ReplayVerdict } from "./trace-panel.ts";
 import { situationOf } from "./who.ts";
@@ -436,7 +437,7 @@ store.watch((s) => [s.draft, s.run], (draft, run) => showDraft(byId("answer"), r
 store.watch((s) => [s.run, s.replay], (run, verdict) => panel.show(run, verdict));
 store.watch(
   (s) => [s.index.part, s.index.error, s.models, s.offline, s.run?.state, s.run?.by, s.threads, s.service, s.settings.answers, s.endpoint, s.policy, s.builtIn, s.typed, s.info],
-  () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }),
+  () => redraw(byId("strip"), () => stripView(byId("strip"), store.state, { load: loadModels, cancel: cancelModels, update: () => void offline.update() }), () => field),
 );
 store.watch((s) => [s.info], (info) => {
   footView(byId("foot"), info, site.index.built_at);

@@ -3,6 +3,7 @@
 
 import type { Presets, RunConfig } from "../engine/boundary.ts";
 import { fill, h, type Child } from "./dom.ts";
+import { redraw } from "./redraw.ts";
 import { isDefault, offered, valueOf, withOption, type Settings } from "./settings-store.ts";
 
 const presetNotes: Record<string, string> = {
@@ -30,21 +31,9 @@ export interface SettingsDialog {
 export class SettingsView {
   readonly #dialog: HTMLDialogElement;
   #show: () => void = () => undefined;
-  /** A button is being pressed: were it made anew now, the click would be lost. */
-  #pressed = false;
-  #stale = false;
 
   constructor(dialog: HTMLDialogElement) {
     this.#dialog = dialog;
-    dialog.addEventListener("pointerdown", () => (this.#pressed = true));
-    for (const type of ["pointerup", "pointercancel"]) {
-      window.addEventListener(type, () => {
-        if (!this.#pressed) return;
-        this.#pressed = false;
-        if (this.#stale) window.setTimeout(() => this.#show()); // after the click
-        this.#stale = false;
-      });
-    }
     dialog.addEventListener("click", (event) => {
       if (event.target === dialog) dialog.close();
     });
@@ -53,17 +42,11 @@ export class SettingsView {
   open(options: SettingsDialog): void {
     let settings = options.settings;
     const show = (): void => {
-      if (this.#pressed) {
-        this.#stale = true;
-        return;
-      }
-      const focused = (document.activeElement as HTMLElement | null)?.getAttribute("name");
-      fill(this.#dialog, this.#form(options, settings, (next) => {
+      redraw(this.#dialog, () => fill(this.#dialog, this.#form(options, settings, (next) => {
         settings = next;
         options.change?.(next);
         show();
-      }, () => settings));
-      if (focused) this.#dialog.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus();
+      }, () => settings)), () => this.#dialog.querySelector<HTMLElement>("select, input, button"));
     };
     this.#show = show;
     show();

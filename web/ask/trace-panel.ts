@@ -5,6 +5,7 @@ import { summary, totals } from "./answer.ts";
 import { candidateTable } from "./candidates.ts";
 import { chunkNumber, fill, h, heading, type Child } from "./dom.ts";
 import type { Popover } from "./popover.ts";
+import { redraw } from "./redraw.ts";
 import type { Run } from "./state.ts";
 import { count, date, dollars, duration, featureNames, nameAndPlace, nodeNames, percent, plural, score } from "./words.ts";
 import { wordDiff } from "./word-diff.ts";
@@ -48,6 +49,10 @@ export class TracePanel {
   }
 
   show(run: Run | null, verdict: ReplayVerdict | null): void {
+    redraw(this.#root, () => this.#draw(run, verdict));
+  }
+
+  #draw(run: Run | null, verdict: ReplayVerdict | null): void {
     const trace = run?.trace;
     this.#root.hidden = !trace;
     if (!run || !trace) return;
@@ -57,7 +62,6 @@ export class TracePanel {
       this.#shown = { question: trace.question, startedAt: trace.started_at };
     }
     const before = this.#positions();
-    const focused = this.#focusedKey();
     const finished = run.state === "finished";
     fill(this.#root,
       h("div", { class: "trace-head" },
@@ -74,7 +78,6 @@ export class TracePanel {
       h("ol", { class: "steps" }, trace.steps.map((step) => this.#step(step, run, trace))),
       finished && h("dl", { class: "about" }, about(trace)));
     this.#moveRows(before);
-    if (focused) this.#root.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
   }
 
   #step(step: Step, run: Run, trace: Trace): HTMLElement {
@@ -166,11 +169,6 @@ export class TracePanel {
       calls.length > 0 && h("ul", { class: "effects" }, calls.map((effect) => effectLine(effect, run))),
       run.state === "finished" && !run.otherIndex &&
         h("button", { type: "button", class: "plain", "data-key": `fork-${step.n}`, on: { click: () => this.#actions.forkFrom(step.n) } }, "Ask again from here …"));
-  }
-
-  #focusedKey(): string | null {
-    const active = document.activeElement;
-    return active && this.#root.contains(active) ? (active as HTMLElement).dataset["key"] ?? null : null;
   }
 
   #rows(): HTMLElement[] {

@@ -9,6 +9,7 @@ import { Lookup } from "../ask/lookup.ts";
 import { passagesView } from "../ask/passages.ts";
 import { english, Phrases } from "../ask/phrases.ts";
 import { Popover } from "../ask/popover.ts";
+import { redraw } from "../ask/redraw.ts";
 import { ServiceWatch } from "../ask/service-watch.ts";
 import { pageDefaults, defaultPreset, runConfig } from "../ask/settings-store.ts";
 import type { Problem, Run } from "../ask/state.ts";
@@ -302,10 +303,7 @@ export function attach(frame: Frame): Panel {
     fill(strip, who === "live" ? phrases.text("who.live", { host: new URL(frame.endpoint).host }) : phrases.text("who.browser"));
   });
   store.watch((s) => [s.run?.state, s.models, s.consent], (state, models, given) => {
-    const shows = frame.shadow.activeElement;
-    const key = shows instanceof HTMLElement && offer.contains(shows) ? shows.dataset["key"] : undefined;
-    fill(offer, state === undefined ? null : modelsView(models, given));
-    if (key) (offer.querySelector<HTMLElement>(`[data-key="${key}"]`) ?? field).focus();
+    redraw(offer, () => fill(offer, state === undefined ? null : modelsView(models, given)), () => field);
   });
   store.watch((s) => [s.problem], (now) => {
     problem.hidden = now === null;

@@ -230,20 +230,20 @@ export function outcomesSection(outcomes: readonly Outcome[], open: (outcome: Ou
   const mark: Record<string, string> = { improved: "↑ improved", regressed: "↓ regressed", unchanged: "unchanged" };
   const columns: Column<Outcome>[] = [
     { key: "id", name: "Id", width: "minmax(4.5rem, 1fr)", cell: (row) => data(row.id), value: (row) => row.id },
-    { key: "query", name: "Question", width: "minmax(8rem, 2fr)", from: 900, cell: (row) => data(row.query), value: (row) => row.query.toLowerCase() },
+    { key: "query", name: "Question", width: "minmax(8rem, 2fr)", from: 900, cell: (row) => data(row.query), value: (row) => row.query.toLowerCase(), absent: outcomes.every((row) => !row.query) },
     { key: "outcome", name: "Outcome", width: "6rem", cell: (row) => h("span", { class: `outcome ${row.outcome in order ? row.outcome : ""}` }, mark[row.outcome] ?? data(row.outcome)), value: (row) => order[row.outcome] ?? 3 },
-    { key: "from", name: "A", width: "minmax(8rem, 1.3fr)", from: 700, cell: (row) => category(row.from), value: (row) => row.from },
-    { key: "to", name: "B", width: "minmax(6.5rem, 1.3fr)", cell: (row) => category(row.to), value: (row) => row.to },
+    { key: "from", name: "A", width: "minmax(8rem, 1.9fr)", from: 700, cell: (row) => category(row.from), value: (row) => row.from },
+    { key: "to", name: "B", width: "minmax(6.5rem, 1.9fr)", cell: (row) => category(row.to), value: (row) => row.to },
     { key: "recall", name: "Δ Recall", width: "5rem", numeric: true, from: 480, cell: (row) => signed(delta(row)), value: delta },
-    { key: "grounded", name: "Grounded", width: "6rem", from: 800, cell: (row) => both(row.groundedA, row.groundedB) },
-    { key: "correct", name: "Correct", width: "6rem", from: 800, cell: (row) => both(row.correctA, row.correctB) },
+    { key: "grounded", name: "Grounded", width: "6rem", from: 800, cell: (row) => both(row.groundedA, row.groundedB), absent: outcomes.every((row) => row.groundedA === null && row.groundedB === null) },
+    { key: "correct", name: "Correct", width: "6rem", from: 800, cell: (row) => both(row.correctA, row.correctB), absent: outcomes.every((row) => row.correctA === null && row.correctB === null) },
   ];
   const filters: Filter<Outcome>[] = [
     { key: "outcome", name: "Outcome", value: (row) => row.outcome },
     { key: "from", name: "In A", value: (row) => row.from },
     { key: "to", name: "In B", value: (row) => row.to },
   ];
-  return new ListSection<Outcome>({ title: "Items", unit: ["item", "items"], rows: outcomes, columns: outcomes.some((row) => row.query) ? columns : columns.filter((column) => column.key !== "query"), filters, text: (row) => `${row.id}\n${row.query}`, open });
+  return new ListSection<Outcome>({ title: "Items", unit: ["item", "items"], rows: outcomes, columns, filters, text: (row) => `${row.id}\n${row.query}`, open });
 }
 
 const delta = (row: Outcome): number | null => (row.recallA === null || row.recallB === null ? null : Math.round((row.recallB - row.recallA) * 1e9) / 1e9);

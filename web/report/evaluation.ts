@@ -7,7 +7,7 @@ import { cutOffs } from "./cutoffs.ts";
 import { itemsOfMetric } from "./items.ts";
 import type { Behind, Params } from "./route.ts";
 import { categories, countOf, flag, number, object, objects, pipelineName, queryTypes, readMetrics, retrievalK, severityOf, text, texts, type Item, type Json, type Metric } from "./shapes.ts";
-import { breakable, category, data, decimal, interval, isShare, metricValue, ms, none, share, visible, whole } from "./words.ts";
+import { breakable, category, data, decimal, isShare, metricInterval, metricValue, ms, none, share, visible, whole } from "./words.ts";
 
 export function evaluationView(report: Json, items: readonly Item[], link: Behind, params: Params): Child[] {
   return [
@@ -120,7 +120,6 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind, para
   const known = metricsOf(report);
   const ranks = cutOffs(known.map((metric) => metric.name), [report], params);
   const metrics = known.filter((metric) => ranks.shows(metric.name));
-  const digits = (name: string): number => (isShare(name) ? 3 : 1);
   const states = metrics.some((metric) => metric.unscorable !== null || metric.judgeError !== null || metric.failed !== null);
   const drawn = metrics.flatMap((metric) => (isShare(metric.name) && metric.value !== null && metric.value <= 1 ? [{ ...metric, value: metric.value }] : []));
   const counted = (value: number | null, filters: Params | null): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value)) : whole(value));
@@ -139,7 +138,7 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind, para
         h("tbody", null, metrics.map((metric) => h("tr", null,
           h("th", { scope: "row" }, data(metric.name)),
           cell(metric.value === null ? none : linked(metric.name, metricValue(metric.name, metric.value), `${visible(metric.name)}: ${metricValue(metric.name, metric.value)}, the items behind it`)),
-          cell(interval(metric.low, metric.high, digits(metric.name))),
+          cell(metricInterval(metric.name, metric.low, metric.high)),
           cell(counted(metric.n, itemsOfMetric(metric.name, items))),
           states && [cell(counted(metric.unscorable, stateOf(metric.name, "unscorable", unscorable(metric.name)))), cell(counted(metric.judgeError, stateOf(metric.name, "judge_error", { judged: "error" }))), cell(counted(metric.failed, stateOf(metric.name, "failed", { status: "!completed" })))]))))),
       drawn.length > 0 && ranges("Metrics from 0 to 1 with their 95 % intervals",

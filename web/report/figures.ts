@@ -4,7 +4,8 @@
 
 import { axisX, axisY, barX, binX, dot, gridX, gridY, line, plot, rectY, ruleX, ruleY, stackX, text, type PlotOptions } from "@observablehq/plot";
 import { h, type Child } from "../ask/dom.ts";
-import { decimal, ms, signed, visible } from "./words.ts";
+import { placeNames, widthOf } from "./plot-names.ts";
+import { decimal, msUpTo, signed, visible } from "./words.ts";
 
 const accent = "var(--accent)";
 const quiet = "var(--quiet)";
@@ -15,8 +16,6 @@ const textSize = 12;
 const rowHeight = 26;
 const gap = 12;
 
-/** About how wide a name is: capitals are wider. */
-const widthOf = (name: string): number => [...name].reduce((sum, letter) => sum + (/[A-Z_@]/.test(letter) ? 8.4 : 6.9), 0);
 /** What the names of the rows need; narrow screens give less and cut them. */
 const nameRoom = (width: number, names: readonly string[]): number => Math.min(Math.ceil(Math.max(...names.map(widthOf))) + gap, Math.round(width * 0.46));
 
@@ -114,7 +113,7 @@ export function ranges(caption: Child, description: string, rows: readonly Range
       y: { domain: rows.map((row) => row.name), type: "point" as const, padding: 0.6 },
       marks: [
         gridX({ stroke: strongLine, strokeOpacity: 0.5, ticks: 5 }),
-        axisX({ label: null, ticks: 5, tickSize: 0, fill: quiet, tickFormat: (value: number) => (differences ? signed(value, extent < 0.1 ? 2 : 1) : decimal(value, 1)) }),
+        axisX({ label: null, ticks: 5, tickSize: 0, fill: quiet, tickFormat: (value: number) => (differences ? signed(value, extent < 0.02 ? 3 : extent < 0.5 ? 2 : 1) : decimal(value, 1)) }),
         axisY({ label: null, tickSize: 0, tickFormat: (name: string) => clip(name, marginLeft), fill: ink }),
         ruleX([0], { stroke: differences ? ink : strongLine }),
         ruleY(known, { y: "name", x1: "low", x2: "high", stroke: accent, strokeWidth: 2 }),
@@ -160,7 +159,7 @@ export function histogram(caption: Child, description: string, values: readonly 
     y: { grid: false },
     marks: [
       gridY({ stroke: strongLine, strokeOpacity: 0.5, ticks: 4 }),
-      axisX({ label: null, ticks: Math.max(3, Math.floor(width / 110)), tickSize: 0, fill: quiet, tickFormat: (value: number) => ms(value) }),
+      axisX({ label: null, ticks: Math.max(3, Math.floor(width / 110)), tickSize: 0, fill: quiet, tickFormat: msUpTo(most) }),
       axisY({ label: null, ticks: 4, tickSize: 0, fill: quiet }),
       rectY(values, {
         ...binX({ y: "count" }, { x: (value: number) => value, thresholds: Math.max(10, Math.min(40, Math.floor(width / 16))) }),
@@ -189,27 +188,30 @@ export function pareto(caption: Child, description: string, points: readonly Poi
   const low = Math.min(...ys);
   const high = Math.max(...ys);
   const room = Math.max(0.02, (high - low) * 0.15);
-  const right = Math.max(...points.map((point) => point.x));
-  return figure(caption, description, (width) => ({
-    height: Math.max(240, Math.min(320, Math.round(width * 0.62))),
-    marginLeft: 52, marginRight: 24, marginTop: 26, marginBottom: 42,
-    x: { domain: [0, right > 0 ? right * 1.15 : 1] },
-    y: { domain: [Math.max(0, low - room), Math.min(1, high + room)] },
-    marks: [
-      gridX({ stroke: strongLine, strokeOpacity: 0.4, ticks: 4 }),
-      gridY({ stroke: strongLine, strokeOpacity: 0.4, ticks: 5 }),
-      axisX({ label: `${xName} →`, labelAnchor: "right", ticks: Math.max(3, Math.floor(width / 120)), tickSize: 0, fill: quiet, tickFormat: xFormat }),
-      axisY({ label: `↑ ${yName}`, ticks: 5, tickSize: 0, fill: quiet, tickFormat: (value: number) => decimal(value, 2) }),
-      line(front, { x: "x", y: "y", stroke: accent, strokeWidth: 1.5 }),
-      dot(points, { x: "x", y: "y", r: 5, fill: (point: Point) => (point.front ? accent : "var(--ground)"), stroke: (point: Point) => (point.front ? accent : quiet), strokeWidth: 1.5 }),
-      // Below on the right and above on the left the front's line, which rises, does not cross the names.
-      ...(["start", "end"] as const).map((anchor) =>
-        text(points, {
-          x: "x", y: "y", dx: anchor === "start" ? 9 : -9, dy: anchor === "start" ? 12 : -12, textAnchor: anchor, fill: ink,
-          text: (point: Point) => clip(point.name, Math.min(220, width * 0.45)),
-          filter: (point: Point) => (right > 0 && point.x / right > 0.6) === (anchor === "end"),
-        })),
-    ],
-  }));
+  const most = Math.max(...points.map((point) => point.x));
+  const [right, bottom, top] = [most > 0 ? most * 1.15 : 1, Math.max(0, low - room), Math.min(1, high + room)];
+  return figure(caption, description, (width) => {
+    const height = Math.max(240, Math.min(320, Math.round(width * 0.62)));
+    const margin = { marginLeft: 52, marginRight: 24, marginTop: 26, marginBottom: 42 };
+    const frame = { left: margin.marginLeft, right: width, top: margin.marginTop / 2, bottom: height - margin.marginBottom };
+    const names = placeNames(points.map((point) => ({
+      name: clip(point.name, Math.min(220, width * 0.45)),
+      x: margin.marginLeft + (point.x / right) * (width - margin.marginLeft - margin.marginRight),
+      y: frame.bottom - ((point.y - bottom) / (top - bottom)) * (frame.bottom - margin.marginTop),
+    })), frame);
+    return {
+      height, ...margin,
+      x: { domain: [0, right] },
+      y: { domain: [bottom, top] },
+      marks: [
+        gridX({ stroke: strongLine, strokeOpacity: 0.4, ticks: 4 }),
+        gridY({ stroke: strongLine, strokeOpacity: 0.4, ticks: 5 }),
+        axisX({ label: `${xName} →`, labelAnchor: "right", ticks: Math.max(3, Math.floor(width / 120)), tickSize: 0, fill: quiet, tickFormat: xFormat }),
+        axisY({ label: `↑ ${yName}`, ticks: 5, tickSize: 0, fill: quiet, tickFormat: (value: number) => decimal(value, 2) }),
+        line(front, { x: "x", y: "y", stroke: accent, strokeWidth: 1.5 }),
+        dot(points, { x: "x", y: "y", r: 5, fill: (point: Point) => (point.front ? accent : "var(--ground)"), stroke: (point: Point) => (point.front ? accent : quiet), strokeWidth: 1.5 }),
+        ...names.map(({ name, dx, dy, anchor }, i) => text([points[i]!], { x: "x", y: "y", dx, dy, textAnchor: anchor, fill: ink, text: () => name })),
+      ],
+    };
+  });
 }
-

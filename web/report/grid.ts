@@ -10,6 +10,8 @@ export interface Column<T> {
   /** As wide as CSS grid says. */
   width: string;
   numeric?: boolean;
+  /** Left out: no row has anything to show in it. */
+  absent?: boolean;
   /** Left out on screens narrower than this many pixels. */
   from?: number;
   cell(row: T): Child;
@@ -51,7 +53,7 @@ export class Grid<T> {
   #printing = false;
 
   constructor(label: string, columns: readonly Column<T>[], open: (row: T) => void, sorted: (sorting: Sorting | null) => void) {
-    this.#columns = columns;
+    this.#columns = columns.filter((column) => !column.absent);
     this.#open = open;
     this.#sorted = sorted;
     this.#box = h("div", { class: "grid", role: "grid", tabindex: 0, "aria-label": label, "data-grid": this.#id, on: { keydown: (event) => this.#key(event), click: (event) => this.#click(event) } },

@@ -10,19 +10,18 @@ const answered = (value: boolean | null): string => (value === null ? "none" : v
 const judged = (item: Item): string => (item.judgeError ? "error" : item.correct !== null || item.grounded !== null ? "yes" : "no");
 
 function columns(k: number, items: readonly Item[]): Column<Item>[] {
-  const all: (Column<Item> & { absent?: boolean })[] = [
+  return [
     { key: "id", name: "Id", width: "minmax(6rem, 1fr)", cell: (item) => data(item.id), value: (item) => item.id },
     { key: "query", name: "Question", width: "minmax(10rem, 3fr)", from: 640, cell: (item) => data(item.query), value: (item) => item.query.toLowerCase() },
     { key: "type", name: "Type", width: "6.5rem", from: 900, cell: (item) => data(item.type), value: (item) => item.type || null, absent: items.every((item) => !item.type) },
-    { key: "category", name: "Category", width: "minmax(9rem, 1.4fr)", cell: (item) => category(item.category, item.severity || undefined), value: (item) => item.category || null },
+    { key: "category", name: "Category", width: "minmax(9rem, 2.2fr)", cell: (item) => category(item.category, item.severity || undefined), value: (item) => item.category || null },
     { key: "recall", name: `Recall@${k}`, width: "5.5rem", numeric: true, from: 480, cell: (item) => decimal(recallOf(item, k)), value: (item) => recallOf(item, k) },
     { key: "precision", name: `Prec.@${k}`, width: "5.5rem", numeric: true, from: 1000, cell: (item) => decimal(precisionOf(item, k)), value: (item) => precisionOf(item, k) },
     { key: "rr", name: "RR", width: "4rem", numeric: true, from: 1000, cell: (item) => decimal(rankOf(item)), value: rankOf },
-    { key: "correct", name: "Correct", width: "4.5rem", from: 760, cell: (item) => yesNo(item.correct), value: (item) => item.correct },
-    { key: "grounded", name: "Grounded", width: "5.2rem", from: 760, cell: (item) => yesNo(item.grounded), value: (item) => item.grounded },
+    { key: "correct", name: "Correct", width: "4.5rem", from: 760, cell: (item) => yesNo(item.correct), value: (item) => item.correct, absent: items.every((item) => item.correct === null) },
+    { key: "grounded", name: "Grounded", width: "5.2rem", from: 760, cell: (item) => yesNo(item.grounded), value: (item) => item.grounded, absent: items.every((item) => item.grounded === null) },
     { key: "ms", name: "Retrieval", width: "5rem", numeric: true, from: 560, cell: (item) => ms(item.retrievalMs), value: (item) => item.retrievalMs },
   ];
-  return all.filter((column) => !column.absent);
 }
 
 const filters: Filter<Item>[] = [

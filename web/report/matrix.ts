@@ -20,7 +20,7 @@ import { pareto } from "./figures.ts";
 import { itemsOfMetric } from "./items.ts";
 import { address, behind, type Behind, type Params } from "./route.ts";
 import { countOf, number, object, objects, pipelineName, readTests, retrievalK, text, type Item, type Json } from "./shapes.ts";
-import { breakable, data, decimal, metricValue, ms, none, pValue, share, signed, visible, whole } from "./words.ts";
+import { breakable, data, decimal, metricValue, ms, msUpTo, none, pValue, share, signed, visible, whole } from "./words.ts";
 
 export interface Pair {
   a: number;
@@ -127,18 +127,18 @@ function fronts(matrix: Matrix): HTMLElement {
     const [x, y] = [point[cost], point.quality];
     return x === null || y === null ? [] : [{ name: matrix.names[point.pipeline] ?? "", x, y, front: point[front] }];
   });
-  const plot = (caption: string, points: ReturnType<typeof of>, name: string, format: (value: number) => string): Child => {
+  const plot = (caption: string, points: ReturnType<typeof of>, name: string, format: (value: number) => string, onAxis: (most: number) => (value: number) => string = () => format): Child => {
     if (points.length === 0) return h("p", { class: "quiet" }, `${caption}: not measured.`);
     if (points.every((point) => point.x === 0)) return h("p", { class: "quiet" }, `${caption}: none of them cost anything.`);
     const best = points.filter((point) => point.front);
-    return pareto(caption, `A plot of ${points.map((point) => `${visible(point.name)}: ${decimal(point.y)} at ${format(point.x)}`).join("; ")}. On the front: ${best.map((point) => visible(point.name)).join(", ")}.`, points, name, format, visible(matrix.qualityMetric));
+    return pareto(caption, `A plot of ${points.map((point) => `${visible(point.name)}: ${decimal(point.y)} at ${format(point.x)}`).join("; ")}. On the front: ${best.map((point) => visible(point.name)).join(", ")}.`, points, name, onAxis(Math.max(...points.map((point) => point.x))), visible(matrix.qualityMetric));
   };
   const onFront = (front: "latencyFront" | "costFront"): Child => matrix.points.filter((point) => point[front]).map((point, i) => [i > 0 && ", ", link(matrix, point.pipeline)]);
   const costs = of("costUsd", "costFront");
   return h("section", { "aria-labelledby": "pareto-title" },
     h("h2", { id: "pareto-title" }, "What quality costs"),
     h("div", { class: "pair" },
-      h("div", null, plot("Quality and mean retrieval time", of("latencyMs", "latencyFront"), "mean retrieval", (value) => ms(value)), h("p", { class: "note" }, "No other is both better and faster than: ", onFront("latencyFront"), ".")),
+      h("div", null, plot("Quality and mean retrieval time", of("latencyMs", "latencyFront"), "mean retrieval", (value) => ms(value), msUpTo), h("p", { class: "note" }, "No other is both better and faster than: ", onFront("latencyFront"), ".")),
       h("div", null, plot("Quality and cost per item", costs, "USD per item", (value) => decimal(value, 4)), costs.some((point) => point.x !== 0) && h("p", { class: "note" }, "No other is both better and cheaper than: ", onFront("costFront"), "."))));
 }
 

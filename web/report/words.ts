@@ -13,6 +13,9 @@ export const decimal = (value: number | null, digits = 3): string => (value === 
 export const whole = (value: number | null): string => (value === null ? none : count(value));
 export const ms = (value: number | null): string => (value === null ? none : minus(duration(value)));
 export const interval = (low: number | null, high: number | null, digits = 3): string => (low === null || high === null ? none : `${decimal(low, digits)} – ${decimal(high, digits)}`);
+/** The interval of a metric, written as its value is. */
+export const metricInterval = (name: string, low: number | null, high: number | null): string =>
+  isShare(name) || low === null || high === null ? interval(low, high) : `${metricValue(name, low)} – ${metricValue(name, high)}`;
 export const share = (part: number, all: number): string => (all > 0 ? `${decimal((100 * part) / all, 1)} %` : none);
 export const pValue = (p: number | null): string => (p === null ? none : p < 0.001 ? "< 0.001" : decimal(p, 3));
 export const yesNo = (value: boolean | null): string => (value === null ? none : value ? "yes" : "no");
@@ -20,6 +23,11 @@ export const yesNo = (value: boolean | null): string => (value === null ? none :
 export function signed(value: number | null, digits = 3): string {
   const shown = decimal(value, digits);
   return value !== null && value > 0 && !/^[0.,]*$/.test(shown) ? `+${shown}` : shown;
+}
+
+/** Milliseconds along an axis that ends at `most`: one unit for all of it. */
+export function msUpTo(most: number): (value: number) => string {
+  return most < 10_000 ? (value) => `${whole(Math.round(value))} ms` : (value) => `${decimal(value / 1000, most < 20_000 && value % 1000 !== 0 ? 1 : 0)} s`;
 }
 
 /** A change of milliseconds. */

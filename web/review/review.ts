@@ -219,7 +219,7 @@ function pooled(passage: Passage, i: number, relevant: boolean, calibration: boo
   return h("li", { class: relevant && !calibration ? "relevant" : null },
     calibration
       ? h("p", { class: "pool-head" }, h("span", { class: "rank numbers" }, String(i + 1)), head)
-      : h("label", { class: "pool-head" }, h("input", { type: "checkbox", checked: relevant, "data-passage": i, on: { change: () => toggle(i) } }), i < 9 ? h("kbd", null, String(i + 1)) : h("span", { class: "numbers quiet" }, String(i + 1)), head),
+      : h("label", { class: "pool-head" }, h("input", { type: "checkbox", checked: relevant, "data-passage": i, on: { change: () => toggle(i) } }), i < 9 ? h("kbd", null, String(i + 1)) : h("span", { class: "pool-place numbers" }, String(i + 1)), head),
     passage.text ? passageText(passage.text) : h("p", { class: "quiet" }, "The set does not hold its text."),
     href && h("p", { class: "pool-link" }, h("a", { href, target: "_blank", rel: "noopener" }, "Open the page")));
 }

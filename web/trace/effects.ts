@@ -33,6 +33,7 @@ export function requestOf(trace: Trace, index: number, effect: RecordedEffect): 
     case "embed":
       return [{ name: "Text to embed", value: queryAt(trace, index) }];
     case "score": {
+      if (step.node === "generate") return [{ name: "Query", value: queryAt(trace, index) }, { name: "Sentences of", value: step.data.context_ids }];
       const pairs = scoredPairs(trace, step);
       return [{ name: "Query", value: queryAt(trace, index) }, { name: "Passages", value: `${pairs.length}, best fused first; each stands beside its score` }];
     }

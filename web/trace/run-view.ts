@@ -4,6 +4,7 @@ import { summary, totals } from "../ask/answer.ts";
 import { fill, h, pageLink, type Child } from "../ask/dom.ts";
 import { numberCitations, renderMarkdown } from "../ask/markdown.ts";
 import type { Popover } from "../ask/popover.ts";
+import { redraw } from "../ask/redraw.ts";
 import { date, duration, nodeNames } from "../ask/words.ts";
 import type { Chunk } from "../engine/boundary.ts";
 import type { Step, Trace } from "../engine/trace.ts";
@@ -73,6 +74,7 @@ export class RunView {
     if (!keep) {
       this.#at = 0;
       this.#full.clear();
+      fill(this.#root);
     }
     this.#draw();
   }
@@ -103,10 +105,11 @@ export class RunView {
 
   #draw(): void {
     const shown = this.#shown;
-    if (!shown) return;
+    if (shown) redraw(this.#root, () => this.#fill(shown), () => this.#root.querySelector<HTMLElement>("#run-title"));
+  }
+
+  #fill(shown: Shown): void {
     const { trace, document: { recorded }, source, verdict } = shown;
-    const focused = (document.activeElement as HTMLElement | null)?.closest<HTMLElement>("[data-key], [data-state]");
-    const key = focused && this.#root.contains(focused) ? focused.dataset["key"] ?? focused.dataset["state"] : null;
     const { steps } = trace;
     const step = steps[this.#at];
     const actions = this.#actions;
@@ -153,11 +156,6 @@ export class RunView {
             differing: verdict?.state === "different" && verdict.step === step?.n ? verdict.effect : 0,
           })),
         h("div", { class: "run-rest" }, answer(trace), about(trace, recorded))));
-    if (!key) return;
-    const again = [...this.#root.querySelectorAll<HTMLElement>("[data-key], [data-state]")].find((each) => (each.dataset["key"] ?? each.dataset["state"]) === key);
-    // A button that has just become useless hands its focus to the step's heading's neighbour.
-    const target = again?.matches(":disabled") ? this.#root.querySelector<HTMLElement>('[data-key="next"]:enabled, [data-key="previous"]:enabled') : again;
-    target?.focus({ preventScroll: true });
   }
 
   #timeline(steps: readonly Step[], trace: Trace): HTMLElement {
@@ -194,7 +192,7 @@ function answer(trace: Trace): Child {
 function about(trace: Trace, recorded: TraceDocument["recorded"]): HTMLElement {
   const entry = (name: string, value: string | null | undefined): Child => value && [h("dt", null, name), h("dd", null, value)];
   const models = Object.entries(trace.models).filter(([, model]) => model).map(([role, model]) => `${role} ${model}`).join(", ");
-  return h("details", { class: "run-about" },
+  return h("details", { class: "run-about", "data-fold": "about" },
     h("summary", null, "Run, settings and index"),
     h("dl", { class: "facts" },
       recorded && entry("Recorded", visible([recorded.at, recorded.by && `by ${recorded.by}`].filter(Boolean).join(" "))),

@@ -106,7 +106,7 @@ function decision(step: Step, { trace, chunks, popover, allCandidates, showAllCa
         h("p", null, `From ${plural(context_ids.length, "passage")}; ${declined ? "declined to answer" : `cited ${plural(cited_ids.length, "passage")}`}.`),
         cited_ids.length > 0 && [h("p", { class: "label" }, "Cited"), idList(cited_ids, chunks)],
         dropped_ids && dropped_ids.length > 0 && [h("p", { class: "label" }, "Cited by the draft but not in its context, taken out"), idList(dropped_ids, chunks)],
-        draft && [h("p", { class: "label" }, "Draft"), h("blockquote", { dir: "auto" }, draft)],
+        draft && [h("p", { class: "label" }, "Draft"), h("blockquote", { class: "draft-text", dir: "auto" }, draft)],
       ];
     }
     case "refuse":
@@ -142,7 +142,7 @@ function effectView(effect: RecordedEffect, step: Step, { trace, index, chunks, 
       request.map(({ name, value }) => [h("dt", null, name), h("dd", null, typeof value === "string" ? value : idList(value, chunks))]),
       h("dt", null, "Request digest"), h("dd", null, h("code", null, effect.digest)),
       h("dt", null, "Result"), h("dd", null, resultView(effect, step, trace, chunks))),
-    h("details", { class: "raw" },
+    h("details", { class: "raw", "data-fold": `raw-${effect.id}` },
       h("summary", null, "Raw result"),
       h("pre", { tabindex: 0 }, raw.length > rawShown ? `${raw.slice(0, rawShown)}\n… ${count(raw.length - rawShown)} more characters; they are in the file` : raw)));
 }
@@ -158,12 +158,12 @@ function resultView(effect: RecordedEffect, step: Step, trace: Trace, chunks: Re
       const pairs = scoredPairs(trace, step);
       const rows = Math.max(pairs.length, result.values.length);
       return h("table", { class: "logits" },
-        h("caption", { class: "sr-only" }, "Logit of each pair of query and passage"),
+        h("caption", { class: "sr-only" }, step.node === "retrieve" ? "Logit of each pair of query and passage" : "Logit of each pair of question and sentence"),
         h("tbody", null, Array.from({ length: rows }, (_, i) => {
           const id = pairs[i];
           const logit = result.values[i];
           return h("tr", null,
-            h("th", { scope: "row" }, id === undefined ? `pair ${i + 1}` : named(id, chunks)),
+            h("th", { scope: "row" }, id === undefined ? step.node === "retrieve" ? `pair ${i + 1}` : `sentence ${i + 1}` : named(id, chunks)),
             logit === undefined ? h("td", { class: "quiet" }, "not scored in time") : h("td", { class: "number" }, score(logit)));
         })));
     }

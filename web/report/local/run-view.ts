@@ -2,6 +2,7 @@
 // so that a run goes on while somebody reads another part of the report.
 
 import { append, fill, h, type Child } from "../../ask/dom.ts";
+import { redraw } from "../../ask/redraw.ts";
 import { megabytes, plural } from "../../ask/words.ts";
 import { cutOffs } from "../cutoffs.ts";
 import { currentParams } from "../route.ts";
@@ -95,12 +96,11 @@ export class RunView {
     this.#choice.hidden = state !== "idle";
     const key = state === "loading" ? "" : JSON.stringify([state, done, total, config, item, message]);
     if (key !== "" && key === this.#shown) return;
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["run"];
     this.#shown = key;
-    const button = (name: string, words: string, act: () => void, kind = ""): HTMLElement => h("button", { type: "button", class: kind || null, "data-run": name, on: { click: act } }, words);
+    const button = (name: string, words: string, act: () => void, kind = ""): HTMLElement => h("button", { type: "button", class: kind || null, "data-key": name, on: { click: act } }, words);
     const busy = state === "running" || state === "loading";
     const left = leftMs === null ? (state === "running" ? "estimating …" : "") : `about ${timeLeft(leftMs)} left`;
-    fill(this.#status, state !== "idle" && [
+    redraw(this.#status, () => fill(this.#status, state !== "idle" && [
       message !== "" && h("p", { class: "problem", role: "alert" }, visible(message)),
       h("p", { class: "run-progress" },
         h("progress", { max: Math.max(1, total), value: done, "aria-label": "Questions answered" }),
@@ -117,8 +117,7 @@ export class RunView {
           button("open", "Open as a report", () => void this.#open()),
           button("download", "Download the runs", () => void this.#download())]),
       !kept && h("p", { class: "note" }, "This browser keeps nothing for this page: after a reload the run begins anew."),
-    ]);
-    if (focused) this.#status.querySelector<HTMLElement>(`[data-run="${focused}"]`)?.focus();
+    ]));
     const said = state === "running" ? "" : state === "loading" ? "Loading" : state === "idle" ? "" : `Run ${state}, ${done} of ${total} answered`;
     if (said !== this.#said) this.#live.textContent = this.#said = said;
   }
