@@ -16,6 +16,15 @@ const tallest = 16e6;
 
 const statusNames: Record<Row["status"], string> = { answered: "answered", refused: "refused", failed: "failed", running: "unfinished", broken: "broken" };
 
+/** A row's element and its parts; `y` is where it stands. */
+interface RowElement {
+  root: HTMLElement;
+  what: HTMLElement;
+  status: HTMLElement;
+  numbers: HTMLElement;
+  y: number;
+}
+
 export class ListView {
   readonly #root: HTMLElement;
   readonly #actions: ListActions;
@@ -32,12 +41,19 @@ export class ListView {
   #frame = 0;
   #timer = 0;
   #rowHeight = 0;
+  #view = 0;
+  #whole = -1;
   #counted = -1;
+  readonly #none = h("p", { class: "quiet none-fits", hidden: true });
+  /** The rows that are made, by their position. */
+  readonly #made = new Map<number, RowElement>();
+  #marked: HTMLElement | null = null;
 
   constructor(root: HTMLElement, actions: ListActions) {
     this.#root = root;
     this.#actions = actions;
     this.#scroller.append(this.#spacer);
+    this.#spacer.append(this.#none);
     const form = h("form", { class: "filters", role: "search", "aria-label": "Filter" },
       this.#text,
       h("label", null, h("span", null, "Status "), this.#status),
@@ -57,7 +73,7 @@ export class ListView {
       this.#open();
     });
     new ResizeObserver(() => {
-      this.#rowHeight = 0;
+      this.#rowHeight = this.#view = 0;
       this.#soon();
     }).observe(this.#scroller);
     this.#choices();
@@ -109,7 +125,7 @@ export class ListView {
     const of = shown ? `${count(shown.length)} of ${plural(rows.length, "trace")}` : plural(rows.length, "trace");
     const broken = rows.length > 0 && this.#broken > 0 ? ` · ${count(this.#broken)} broken` : "";
     this.#head.textContent = `${of}${broken}${read < 1 ? ` · reading, ${Math.floor(read * 100)} %` : ""}`;
-    this.#draw();
+    this.#draw(true);
   }
 
   #broken = 0;
@@ -147,41 +163,79 @@ export class ListView {
     });
   }
 
-  #draw(): void {
+  /** @param anew the rows in sight may have changed, not only which of them are */
+  #draw(anew = false): void {
+    // What is asked of the layout comes first: after a change it would have to be worked out on the spot.
     const height = (this.#rowHeight ||= Number.parseFloat(getComputedStyle(this.#scroller).getPropertyValue("--row")) || 48);
-    const length = this.#length;
-    const whole = Math.min(length * height, tallest);
-    this.#spacer.style.height = `${whole}px`;
-    const view = this.#scroller.clientHeight;
-    // In a list that is too tall, the share scrolled decides which rows are in sight.
+    const view = (this.#view ||= this.#scroller.clientHeight);
     const top = this.#scroller.scrollTop;
-    const first = length * height <= tallest ? top / height : (top / Math.max(1, whole - view)) * Math.max(0, length - view / height);
+    const length = this.#length;
+    const fits = length * height <= tallest;
+    const whole = fits ? length * height : tallest;
+    // In a list that is too tall, the share scrolled decides which rows are in sight.
+    const first = fits ? top / height : (top / Math.max(1, whole - view)) * Math.max(0, length - view / height);
     const from = Math.max(0, Math.floor(first) - overscan);
     const to = Math.min(length, Math.ceil(first + view / height) + overscan);
-    const rows: HTMLElement[] = [];
+    if (whole !== this.#whole) this.#spacer.style.height = `${(this.#whole = whole)}px`;
+    // A frame touches the rows that come into sight alone, and they take the elements of those that went.
+    const free: RowElement[] = [];
+    for (const [position, element] of this.#made) {
+      if (!anew && position >= from && position < to) continue;
+      this.#made.delete(position);
+      free.push(element);
+    }
     for (let position = from; position < to; ++position) {
       const row = this.#at(position);
       if (!row) continue;
-      const element = this.#row(row, position);
-      element.style.top = `${top + (position - first) * height}px`;
-      rows.push(element);
+      let element = this.#made.get(position);
+      if (!element) {
+        element = free.pop() ?? this.#element();
+        this.#made.set(position, element);
+        this.#write(element, row, position);
+      }
+      const y = fits ? position * height : top + (position - first) * height;
+      if (element.y !== y) element.root.style.top = `${(element.y = y)}px`;
     }
-    fill(this.#spacer, rows, length === 0 && h("p", { class: "quiet none-fits" }, this.#rows.length > 0 ? "No trace fits the filter." : ""));
-    const chosen = this.#spacer.querySelector<HTMLElement>('[aria-selected="true"]');
-    if (chosen) this.#scroller.setAttribute("aria-activedescendant", chosen.id);
-    else this.#scroller.removeAttribute("aria-activedescendant");
+    for (const { root } of free) root.remove();
+    this.#none.textContent = length === 0 && this.#rows.length > 0 ? "No trace fits the filter." : "";
+    this.#none.hidden = length > 0;
+    this.#spacer.classList.toggle("empty", length === 0);
+    this.#mark();
   }
 
-  #row(row: Row, position: number): HTMLElement {
+  #element(): RowElement {
+    const what = h("span", { class: "row-what", dir: "auto" });
+    const status = h("span");
+    const numbers = h("span", { class: "numbers quiet" });
+    const root = h("div", { role: "option" }, what, h("span", { class: "row-facts" }, status, numbers));
+    this.#spacer.append(root);
+    return { root, what, status, numbers, y: Number.NaN };
+  }
+
+  #write({ root, what, status, numbers }: RowElement, row: Row, position: number): void {
     const broken = row.status === "broken";
-    return h("div", {
-      class: `row ${row.status}`, role: "option", id: `row-${position}`, "data-at": position, "aria-selected": String(position === this.#chosen),
-      "aria-setsize": this.#length, "aria-posinset": position + 1,
-    },
-      h("span", { class: "row-what", dir: "auto" }, broken ? `Line ${count(row.line)}: ${row.problem}` : row.question),
-      h("span", { class: "row-facts" },
-        h("span", { class: `status ${row.status}` }, statusNames[row.status]),
-        h("span", { class: "numbers quiet" }, !broken && `${plural(row.steps, "step")} · ${duration(row.ms)}`)));
+    root.className = `row ${row.status}`;
+    root.id = `row-${position}`;
+    root.dataset["at"] = String(position);
+    root.ariaSelected = String(position === this.#chosen);
+    root.ariaSetSize = String(this.#length);
+    root.ariaPosInSet = String(position + 1);
+    what.textContent = broken ? `Line ${count(row.line)}: ${row.problem}` : row.question;
+    status.className = `status ${row.status}`;
+    status.textContent = statusNames[row.status];
+    numbers.textContent = broken ? "" : `${plural(row.steps, "step")} · ${duration(row.ms)}`;
+  }
+
+  /** Tells which row is chosen, if it is among those made. */
+  #mark(): void {
+    const chosen = this.#made.get(this.#chosen);
+    if (this.#marked !== chosen?.root) this.#marked?.setAttribute("aria-selected", "false");
+    this.#marked = chosen?.root ?? null;
+    chosen?.root.setAttribute("aria-selected", "true");
+    const id = chosen?.root.id ?? "";
+    if (id === (this.#scroller.getAttribute("aria-activedescendant") ?? "")) return;
+    if (id) this.#scroller.setAttribute("aria-activedescendant", id);
+    else this.#scroller.removeAttribute("aria-activedescendant");
   }
 
   #key(event: KeyboardEvent): void {
@@ -219,6 +273,7 @@ export class ListView {
 
   set hidden(hidden: boolean) {
     this.#root.hidden = hidden;
+    this.#view = 0;
     if (!hidden) this.#soon();
   }
 }
