@@ -1,6 +1,6 @@
 // The Ask page as a visitor meets it: passages while typing, an answer, a refusal, the trace, by mouse and by keyboard.
 
-import { AxeBuilder } from "./axe.ts";
+import { inspect } from "./accessibility.ts";
 import { answerable, ask, expect, lexicalReady, modelsReady, test, unanswerable, warm, withoutModels } from "./site.ts";
 
 test("passages appear while typing, before any model has arrived", async ({ page, site }) => {
@@ -223,30 +223,18 @@ warm("on a narrow screen the trace stands below the answer, its table shows ever
 
 warm("nothing is wrong for assistive technology, and nothing overflows, in both themes and on narrow screens", async ({ page }) => {
   warm.setTimeout(300_000);
-  const inspect = async (state: string): Promise<void> => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      for (const width of [1280, 360]) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.setViewportSize({ width, height: 740 });
-        const where = `${state}, ${colorScheme}, ${width} px`;
-        const { violations } = await new AxeBuilder(page).analyse();
-        expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
-        expect.soft(await page.evaluate(() => document.documentElement.scrollWidth), where).toBeLessThanOrEqual(width);
-      }
-    }
-  };
-  await inspect("start");
+  await inspect(page, "ask-start");
   await page.getByRole("textbox", { name: "Question" }).fill("memory lim");
   await expect(page.locator("#passages .passage").first()).toBeVisible();
-  await inspect("typing");
+  await inspect(page, "ask-typing");
   await ask(page, answerable);
   await page.locator(".cite").first().focus();
   await expect(page.locator(".popover")).toBeVisible();
-  await inspect("answer");
+  await inspect(page, "ask-answer");
   await page.keyboard.press("Escape");
   await ask(page, unanswerable);
-  await inspect("refusal");
+  await inspect(page, "ask-refusal");
   await page.getByRole("button", { name: "Settings" }).click();
-  await inspect("settings");
+  await inspect(page, "ask-settings");
   await page.getByRole("button", { name: "Done" }).click();
 });

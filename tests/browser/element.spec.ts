@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
-import { AxeBuilder } from "./axe.ts";
+import { inspect } from "./accessibility.ts";
 import { answer, answered, askElement, command, dialog, element, elementSite, field, listen, openDialog, packageFolder, refused, under, type SiteOptions } from "./element_site.ts";
 import { ScriptedService } from "./scripted_service.ts";
 import { answerable, expect, modelsReadyMs, root, StaticServer, test } from "./site.ts";
@@ -356,37 +356,26 @@ test("the policy that the README names is enough, and the watch for violations c
 test("nothing is wrong for assistive technology, and nothing overflows, in both themes and on narrow screens", async ({ page }) => {
   test.setTimeout(300_000);
   await visit(page);
-  const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
-  const inspect = async (state: string): Promise<void> => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      for (const width of [1280, 360]) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.setViewportSize({ width, height: 740 });
-        const where = `${state}, ${colorScheme}, ${width} px`;
-        const { violations } = await new AxeBuilder(page).analyse();
-        expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
-        expect.soft(await page.evaluate(() => document.documentElement.scrollWidth), where).toBeLessThanOrEqual(width);
-        if (await dialog(page).isVisible()) {
-          expect.soft(await dialog(page).locator(".body").evaluate((body) => body.scrollWidth - body.clientWidth), where).toBe(0);
-          expect.soft(await dialog(page).getAttribute("data-theme"), where).toBe(colorScheme);
-        }
-        if (folder) await page.screenshot({ path: `${folder}/element-${state}-${colorScheme}-${width}.png` });
-      }
-    }
-  };
-  await inspect("closed");
+  const look = (state: string): Promise<void> => inspect(page, `element-${state}`, {
+    also: async (colorScheme, where) => {
+      if (!(await dialog(page).isVisible())) return;
+      expect.soft(await dialog(page).locator(".body").evaluate((body) => body.scrollWidth - body.clientWidth), where).toBe(0);
+      expect.soft(await dialog(page).getAttribute("data-theme"), where).toBe(colorScheme);
+    },
+  });
+  await look("closed");
   await openDialog(page);
-  await inspect("opened");
+  await look("opened");
   await field(page).fill("memory lim");
   await expect(dialog(page).locator(".passage").first()).toBeVisible();
-  await inspect("typing");
+  await look("typing");
   await askElement(page, answered);
   await answer(page).locator(".cite").first().focus();
   await expect(dialog(page).locator(".popover")).toBeVisible();
-  await inspect("answer");
+  await look("answer");
   await page.keyboard.press("Escape");
   await askElement(page, refused);
-  await inspect("refusal");
+  await look("refusal");
 });
 
 test("it is dark where the site is, whatever the system says", async ({ page }) => {

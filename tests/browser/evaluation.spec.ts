@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Page } from "@playwright/test";
-import { AxeBuilder } from "./axe.ts";
+import { findings, inspect } from "./accessibility.ts";
 import { temporary } from "./pages.ts";
 import { engineFolder, expect, program, root, StaticServer, test } from "./site.ts";
 
@@ -79,7 +79,7 @@ test("the report page opens with the site's evaluation and says how it was made;
   await page.getByLabel("Retrieval metrics at rank").selectOption("10");
   await expect(page.getByRole("row", { name: /^recall@10/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /^recall@4/ })).toHaveCount(0);
-  expect((await new AxeBuilder(page).analyse()).violations).toEqual([]);
+  expect(await findings(page)).toEqual([]);
 });
 
 test("an item's run is made again from what the models answered: the native trace, bit for bit, with its passages, and the inspector opens it", async ({ page }) => {
@@ -175,18 +175,12 @@ test("without storage a run stands in memory and says so; cancelling it leaves n
   await expect(here.getByRole("button", { name: "Run", exact: true })).toBeVisible();
 });
 
-for (const scheme of ["light", "dark"] as const) {
-  test(`no axe finding and nothing wider than 360 pixels in the evaluation and an item, ${scheme}`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.setViewportSize({ width: 360, height: 740 });
-    await evaluation(page);
-    await expect(page.locator("#run-here")).toBeVisible();
-    const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
-    expect(await wide()).toBe(360);
-    expect((await new AxeBuilder(page).analyse()).violations).toEqual([]);
-    await page.goto(`${site}report.html#report=1&item=dd-a033`);
-    await expect(item(page).locator(".trace .step").first()).toBeVisible();
-    expect(await wide()).toBe(360);
-    expect((await new AxeBuilder(page).analyse()).violations).toEqual([]);
-  });
-}
+test("no axe finding and nothing wider than 360 pixels in the evaluation and an item, in both themes", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await evaluation(page);
+  await expect(page.locator("#run-here")).toBeVisible();
+  await inspect(page, "site-evaluation", { widths: [360] });
+  await page.goto(`${site}report.html#report=1&item=dd-a033`);
+  await expect(item(page).locator(".trace .step").first()).toBeVisible();
+  await inspect(page, "site-evaluation-item", { widths: [360] });
+});

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
-import { AxeBuilder } from "./axe.ts";
+import { inspect } from "./accessibility.ts";
 import { answerable, ask, expect, lexicalReady, modelsReady, program, root, siteFolder, StaticServer, test as base, withoutModels } from "./site.ts";
 
 const notAnExample = "What does the --memory-swap option do?";
@@ -254,28 +254,14 @@ test("every page carries the strict policy itself, and it holds", async ({ page,
 
 test("nothing is wrong for assistive technology where the page offers a reload, an update, or asks for one", async ({ page, server, address: site, exports, faults }) => {
   test.setTimeout(300_000);
-  const inspect = async (state: string): Promise<void> => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      for (const width of [1280, 360]) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.setViewportSize({ width, height: 740 });
-        const where = `${state}, ${colorScheme}, ${width} px`;
-        const { violations } = await new AxeBuilder(page).analyse();
-        expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
-        expect.soft(await page.evaluate(() => document.documentElement.scrollWidth), where).toBeLessThanOrEqual(width);
-        const pictures = process.env["POLYGRAPH_TEST_PICTURES"];
-        if (pictures) await page.screenshot({ path: path.join(pictures, `${where.replace(/\W+/g, "-")}.png`) });
-      }
-    }
-  };
   await page.goto(site);
   await modelsReady(page);
   await expect(modelsItem(page).getByRole("button", { name: "Reload" })).toBeVisible();
-  await inspect("reload");
+  await inspect(page, "export-reload");
   server.root = exports.second;
   await page.reload();
   await expect(offline(page).getByRole("button", { name: "Use it now" })).toBeVisible();
-  await inspect("update");
+  await inspect(page, "export-update");
   server.root = exports.first;
   const fresh = await page.context().browser()!.newPage();
   server.route = (request) => {
@@ -284,10 +270,7 @@ test("nothing is wrong for assistive technology where the page offers a reload, 
   };
   await fresh.goto(site);
   await expect(fresh.locator("#problem").getByRole("button", { name: "Reload" })).toBeVisible({ timeout: 30_000 });
-  const { violations } = await new AxeBuilder(fresh).analyse();
-  expect(violations).toEqual([]);
-  const pictures = process.env["POLYGRAPH_TEST_PICTURES"];
-  if (pictures) await fresh.screenshot({ path: path.join(pictures, "replaced.png") });
+  await inspect(fresh, "export-replaced");
   await fresh.close();
   faults.length = 0;
 });

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { Page } from "@playwright/test";
-import { AxeBuilder } from "./axe.ts";
+import { inspect } from "./accessibility.ts";
 import { answerOf, answering, busy, openStream, record, ScriptedEndpoint, ScriptedService, send, sentences, valueOf, type Completion } from "./scripted_service.ts";
 import { answerable, ask, expect, lexicalReady, test, withoutModels } from "./site.ts";
 
@@ -50,22 +50,6 @@ function holdGeneration(): Promise<{ body: Completion; response: ServerResponse 
       else void answering(body, response);
     };
   });
-}
-
-/** In both themes, wide and narrow: nothing that axe-core finds, nothing that overflows. */
-async function inspect(page: Page, state: string): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1280, 360]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 740 });
-      const where = `${state}, ${colorScheme}, ${width} px`;
-      const { violations } = await new AxeBuilder(page).analyse();
-      expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
-      expect.soft(await page.evaluate(() => document.documentElement.scrollWidth), where).toBeLessThanOrEqual(width);
-      const folder = process.env["POLYGRAPH_TEST_PICTURES"]; // to be looked at
-      if (folder) await page.screenshot({ path: `${folder}/${state}-${colorScheme}-${width}.png` });
-    }
-  }
 }
 
 test("a live answer comes from the server, which is sent the question and passage ids alone; the trace shows what it took", async ({ page }) => {
@@ -545,7 +529,7 @@ test.describe("an endpoint of the visitor's own", () => {
     await open(page);
     await page.getByRole("button", { name: "Settings" }).click();
     await expect(page.getByRole("dialog")).toContainText("Your endpoint has no address yet.");
-    await inspect(page, "endpoint");
+    await inspect(page, "live-endpoint");
   });
 
   test("that turns the key down is said, without the key, and the question may be answered here", async ({ page, faults }) => {
@@ -628,27 +612,27 @@ test("live, draft, recorded, busy and settings are right for assistive technolog
   service.recordings = [await record(answerable)];
   const held = holdGeneration();
   await open(page);
-  await inspect(page, "start");
+  await inspect(page, "live-start");
   await begin(page, answerable);
   const { body, response } = await held;
   const event = openStream(response);
   event("delta", { text: sentences(body.chunk_ids ?? []).join("") });
   await expect(draft(page)).toContainText("Sentence 2");
-  await inspect(page, "draft");
+  await inspect(page, "live-draft");
   event("done", answerOf(body));
   response.end();
   await expect(answer(page)).toHaveAttribute("data-status", "answered");
-  await inspect(page, "live");
+  await inspect(page, "live-live");
   const until = new Date(Date.now() + 3_600_000).toISOString();
   service.script = (_body, response) => send(response, 503, busy(until));
   await ask(page, notAnExample);
   await expect(notice(page)).toBeVisible();
-  await inspect(page, "busy");
+  await inspect(page, "live-busy");
   service.spent(until);
   await ask(page, answerable);
   await expect(notice(page)).toContainText("Recorded on");
-  await inspect(page, "recorded");
+  await inspect(page, "live-recorded");
   await page.getByRole("button", { name: "Settings" }).click();
-  await inspect(page, "settings");
+  await inspect(page, "live-settings");
   expectNetworkFaults(faults);
 });

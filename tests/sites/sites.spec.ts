@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "@playwright/test";
-import { AxeBuilder } from "../browser/axe.ts";
+import { findings } from "../browser/accessibility.ts";
 import { answer, askElement, command, dialog, element, field } from "../browser/element_site.ts";
 import { expect, root, StaticServer, test } from "../browser/site.ts";
 import { site, sites, steps } from "./build.mjs";
@@ -106,8 +106,7 @@ for (const [name, { under }] of Object.entries(sites)) {
           for (const colorScheme of ["light", "dark"] as const) {
             await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
             const where = `${state}, ${colorScheme}, ${width} px`;
-            const { violations } = await new AxeBuilder(page).analyse("polygraph-ask[open]");
-            expect.soft(violations.map(({ id, nodes }) => `${id} ${nodes.map((node) => node.target.join(" ")).join(", ")}`), where).toEqual([]);
+            expect.soft(await findings(page, "polygraph-ask[open]"), where).toEqual([]);
             expect.soft(await dialog(page).locator(".body").evaluate((body) => body.scrollWidth - body.clientWidth), where).toBe(0);
             if (folder) await page.screenshot({ path: `${folder}/${name}-${state}-${colorScheme}-${width}.png` });
           }
