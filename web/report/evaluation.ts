@@ -122,7 +122,7 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind, para
   const metrics = known.filter((metric) => ranks.shows(metric.name));
   const states = metrics.some((metric) => metric.unscorable !== null || metric.judgeError !== null || metric.failed !== null);
   const drawn = metrics.flatMap((metric) => (isShare(metric.name) && metric.value !== null && metric.value <= 1 ? [{ ...metric, value: metric.value }] : []));
-  const counted = (value: number | null, filters: Params | null): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value)) : whole(value));
+  const counted = (value: number | null, filters: Params | null, what: string): Child => (value === null ? none : filters && value > 0 ? link(filters, whole(value), `${visible(what)}: ${whole(value)} items`) : whole(value));
   const linked = (name: string, label: string, what: string): Child => {
     const filters = itemsOfMetric(name, items);
     return filters ? link(filters, label, what) : label;
@@ -139,8 +139,8 @@ function metricsSection(report: Json, items: readonly Item[], link: Behind, para
           h("th", { scope: "row" }, data(metric.name)),
           cell(metric.value === null ? none : linked(metric.name, metricValue(metric.name, metric.value), `${visible(metric.name)}: ${metricValue(metric.name, metric.value)}, the items behind it`)),
           cell(metricInterval(metric.name, metric.low, metric.high)),
-          cell(counted(metric.n, itemsOfMetric(metric.name, items))),
-          states && [cell(counted(metric.unscorable, stateOf(metric.name, "unscorable", unscorable(metric.name)))), cell(counted(metric.judgeError, stateOf(metric.name, "judge_error", { judged: "error" }))), cell(counted(metric.failed, stateOf(metric.name, "failed", { status: "!completed" })))]))))),
+          cell(counted(metric.n, itemsOfMetric(metric.name, items), metric.name)),
+          states && [cell(counted(metric.unscorable, stateOf(metric.name, "unscorable", unscorable(metric.name)), `${metric.name}, unscorable`)), cell(counted(metric.judgeError, stateOf(metric.name, "judge_error", { judged: "error" }), `${metric.name}, judge error`)), cell(counted(metric.failed, stateOf(metric.name, "failed", { status: "!completed" }), `${metric.name}, failed`))]))))),
       drawn.length > 0 && ranges("Metrics from 0 to 1 with their 95 % intervals",
         `Dots with intervals: ${drawn.map((metric) => `${visible(metric.name)} ${decimal(metric.value)}`).join(", ")}. The table beside has all figures.`, drawn)));
 }

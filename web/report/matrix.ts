@@ -114,10 +114,12 @@ function ranking(matrix: Matrix, behindOf: (report: number) => Behind): HTMLElem
         const at = matrix.points.find((point) => point.pipeline === each.pipeline);
         const report = matrix.reports[each.pipeline] ?? {};
         const behind = behindOf(each.pipeline);
+        const name = visible(matrix.names[each.pipeline] ?? "");
+        const passed = share(countOf(report["diagnosis_counts"], "PASS"), number(report["total_queries"]) ?? 0);
         return h("tr", null,
           cell(String(each.rank)), h("th", { scope: "row" }, link(matrix, each.pipeline)), cell(String(each.wins)), cell(String(each.ties)), cell(String(each.losses)),
-          cell(decimal(at?.quality ?? null)), cell(at?.latencyMs == null ? none : behind({ timed: "1" }, ms(at.latencyMs))), cell(at?.costUsd == null ? none : metricValue("cost_mean_usd", at.costUsd)),
-          cell(decimal(number(object(report["health_profile"])["score"]), 1)), cell(behind({ category: "PASS" }, share(countOf(report["diagnosis_counts"], "PASS"), number(report["total_queries"]) ?? 0))));
+          cell(decimal(at?.quality ?? null)), cell(at?.latencyMs == null ? none : behind({ timed: "1" }, ms(at.latencyMs), `Mean retrieval of ${name}: ${ms(at.latencyMs)}, the items behind it`)), cell(at?.costUsd == null ? none : metricValue("cost_mean_usd", at.costUsd)),
+          cell(decimal(number(object(report["health_profile"])["score"]), 1)), cell(behind({ category: "PASS" }, passed, `Pass of ${name}: ${passed}, the items behind it`)));
       })),
       h("caption", { class: "note" }, h("span", null, "Each pipeline against every other: the overall winner of each pair counts.")))));
 }
