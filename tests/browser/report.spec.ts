@@ -142,7 +142,7 @@ test("a matrix ranks pipelines, draws both fronts, and opens each pair and each 
   await expect(page.locator("#report h1")).toHaveText("BM25 against hybrid + rerank");
   await expect(listCount(page)).toHaveText("120 items");
   await page.getByRole("link", { name: "All pipelines" }).click();
-  await page.locator("section", { hasText: "Ranking" }).first().getByRole("link", { name: "dense" }).click();
+  await page.locator("section", { hasText: "Ranking" }).first().getByRole("link", { name: "dense", exact: true }).click();
   await expect(page.locator("#report h1")).toHaveText("dense");
   await expect(listCount(page)).toHaveText("120 items");
 });
