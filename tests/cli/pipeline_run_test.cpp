@@ -209,6 +209,77 @@ def retrieve(query, k=5):
   EXPECT_EQ(one_json(one.out)["run"], out());
 }
 
+TEST_F(PipelineRun, ItemsAreChosenBySubsetSourceAndReview) {
+  const auto file = write("sound.py", sound);
+  const auto items = [&](const std::vector<std::string>& more) {
+    fs::remove(out());
+    const auto done = evaluate(file, more);
+    EXPECT_EQ(done.status, 0) << done.err;
+    std::vector<std::string> found;
+    for (const auto& [id, result] : results()) found.push_back(id);
+    return found;
+  };
+  const auto refused = [&](const std::vector<std::string>& more, const char* message) {
+    fs::remove(out());
+    const auto done = evaluate(file, more);
+    EXPECT_THAT(done.err, HasSubstr(message));
+    EXPECT_EQ(done.out, "");
+    EXPECT_FALSE(fs::exists(out()));
+    return done.status;
+  };
+  const auto review = write("opinions.json", R"({"items": {"one": {"decision": "accept"}, "two": {"decision": "reject"},
+    "three": {"decision": "edit", "edit": {"question": "third, said better"}}}})");
+  EXPECT_THAT(items({"--subset", "gate"}), ElementsAre("one", "three", "two")) << "the gate's are at most twenty";
+  EXPECT_THAT(items({"--golden-source", "all"}), ElementsAre("one", "three", "two"));
+  EXPECT_THAT(items({"--review", review}), ElementsAre("one", "three"));
+  EXPECT_EQ(results()["three"]["query"], "third, said better");
+  EXPECT_THAT(items({"--skip-unknown", "--limit", "2"}), ElementsAre("one", "two")) << "a pipeline's ids are its own";
+
+  EXPECT_EQ(refused({"--golden-source", "verified"}, "none of the 3 items counts as verified"), 3);
+  EXPECT_EQ(refused({"--golden-source", "ai_reviewed"}, "golden.review.json"), 3);
+  EXPECT_EQ(refused({"--golden-source", "all", "--review", review}, "--review: a review decides about ai_reviewed, not about all"), 2);
+  EXPECT_EQ(refused({"--review", write("odd.json", R"({"items": {"one": {"decision": "acept"}}})")}, "odd.json: items.one.decision: "), 3);
+  EXPECT_EQ(refused({"--subset", "best"}, "--subset"), 2);
+  EXPECT_EQ(refused({"--shard", "4/4"}, "--shard: 4/4 holds none of 3 items"), 2);
+}
+
+TEST_F(PipelineRun, PartsAreJoinedToTheRunOfTheWhole) {
+  const auto file = write("sound.py", sound);
+  ASSERT_EQ(evaluate(file).status, 0);
+  const auto part = [&](const std::string& shard, const std::string& to) {
+    const auto done = run({"run", "--pipeline", file, "--dataset", "golden.json", "--shard", shard, "--out", to, "--wait"});
+    EXPECT_EQ(done.status, 0) << done.err;
+  };
+  part("1/2", "a.jsonl");
+  part("2/2", "b.jsonl");
+  const auto joined = run({"merge", "b.jsonl", "a.jsonl", "--out", "joined.jsonl"});
+  ASSERT_EQ(joined.status, 0) << joined.err;
+  EXPECT_EQ(run({"run", "--digest", "joined.jsonl"}).out, run({"run", "--digest", out()}).out);
+  EXPECT_EQ(run({"merge", "a.jsonl", "b.jsonl", "--out", "a.jsonl"}).status, 2) << "a part is not written over";
+  const auto foreign = run({"merge", "a.jsonl", "golden.json", "--out", "joined.jsonl"});
+  EXPECT_EQ(foreign.status, 3);
+  EXPECT_THAT(foreign.err, HasSubstr("golden.json:1: kind: is no run"));
+}
+
+TEST_F(PipelineRun, WhatIsNoRunIsNeverBegunAnew) {
+  const auto file = write("sound.py", sound), dataset = write("golden.json", golden);
+  const auto refused = run({"run", "--pipeline", file, "--dataset", dataset, "--out", dataset, "--fresh"});
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("golden.json:1: kind: is no run, so it is left as it is"));
+  EXPECT_EQ(read(dataset), golden);
+}
+
+TEST_F(PipelineRun, WhatFailedBeforeItWasStoppedCountsAtItsEnd) {
+  const auto file = write("broken.py", "def retrieve(query):\n    raise ValueError(\"no index\")\n");
+  ASSERT_EQ(evaluate(file).status, 5);
+  const auto whole = read(out());
+  write("run.jsonl", whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1));  // as if it was killed before its last item
+  const auto again = evaluate(file, {"--json"});
+  EXPECT_EQ(again.status, 5) << "nothing completed";
+  EXPECT_THAT(again.err, HasSubstr("3 failed, the first was one: "));
+  EXPECT_EQ(one_json(again.out)["failed"], 3);
+}
+
 TEST_F(PipelineRun, TwoPipelinesAreComparedAndTheWorseOneFailsTheBuild) {
   write("golden.json", golden);
   const auto good = write("good.py", sound), bad = write("bad.py", "def retrieve(query):\n    return []\n");
