@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -163,6 +164,9 @@ TEST_F(PipelineRun, ARefusalIsRecognisedByItsPattern) {
   const auto file = write("sound.py", sound);
   ASSERT_EQ(evaluate(file).status, 0);
   EXPECT_FALSE(results()["two"].contains("refused")) << "a bare string says nothing of refusing";
+  const json unknown = one_json(run({"report", out(), "--json"}).out)["metrics"]["false_refusal_rate"];
+  EXPECT_TRUE(unknown["value"].is_null()) << "so it is no answer, either";
+  EXPECT_EQ(unknown["unscorable"], 3);
   fs::remove(out());
   ASSERT_EQ(evaluate(file, {"--refusal-pattern", "^sorry\\b"}).status, 0);
   auto all = results();
@@ -274,6 +278,9 @@ TEST_F(PipelineRun, WhatFailedBeforeItWasStoppedCountsAtItsEnd) {
   ASSERT_EQ(evaluate(file).status, 5);
   const auto whole = read(out());
   write("run.jsonl", whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1));  // as if it was killed before its last item
+  const auto early = run({"diagnose", out()});
+  EXPECT_EQ(early.status, 0);
+  EXPECT_THAT(early.err, HasSubstr("the run is incomplete, 2 of 3 items are there"));
   const auto again = evaluate(file, {"--json"});
   EXPECT_EQ(again.status, 5) << "nothing completed";
   EXPECT_THAT(again.err, HasSubstr("3 failed, the first was one: "));
@@ -309,6 +316,24 @@ TEST_F(PipelineRun, AMatrixIsShownInEightyColumnsWithRankingAndEveryPair) {
   EXPECT_THAT(done.out, ::testing::Not(HasSubstr("\x1b")));
   const auto report = run({"report", "--md", folder() / "results.md"});
   EXPECT_THAT(read(folder() / "results.md"), HasSubstr("## Ranking\n\n| Rank | Pipeline |"));
+}
+
+TEST_F(PipelineRun, AnyNumberOfRunsIsShownInEightyColumns) {
+  ASSERT_EQ(evaluate_file("a_pipeline_whose_name_is_rather_long.py", sound).status, 0);
+  for (const std::size_t count : {1, 2, 3, 5, 6}) {
+    std::vector<std::string> words = {"report"};
+    words.insert(words.end(), count, out());
+    const auto shown = run(words);
+    ASSERT_EQ(shown.status, 0) << shown.err;
+    std::size_t values = 0;
+    for (const std::string& line : lines(shown.out)) {
+      EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }), 80) << line;
+      if (!line.starts_with("mrr@5 ")) continue;
+      for (std::size_t at = line.find("0.833"); at != std::string::npos; at = line.find("0.833", at + 1)) ++values;
+    }
+    EXPECT_EQ(values, count) << shown.out;
+    EXPECT_THAT(shown.out, HasSubstr(count > 2 ? "n = 3" : "[0.500, 1.000] 3"));
+  }
 }
 
 }  // namespace
