@@ -184,6 +184,14 @@ Children::Children(const GumboNode* node) noexcept {
   size_ = list->length;
 }
 
+std::vector<const GumboNode*> elements(const GumboNode* node) {
+  std::vector<const GumboNode*> out;
+  for (const GumboNode* child : Children(node)) {
+    if (is_element(child)) out.push_back(child);
+  }
+  return out;
+}
+
 std::string_view attribute(const GumboNode* node, const char* name) noexcept {
   if (!is_element(node)) return {};
   const GumboAttribute* found = gumbo_get_attribute(&node->v.element.attributes, name);

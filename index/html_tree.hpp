@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <gumbo.h>
 
@@ -55,6 +56,26 @@ class Children {
   const GumboNode* const* begin_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// The elements among the children.
+std::vector<const GumboNode*> elements(const GumboNode* node);
+
+/// Elements at or below `node` for which `wanted` holds, in document order; nothing below one of them.
+template <class Wanted>
+std::vector<const GumboNode*> outermost(const GumboNode* node, Wanted wanted) {
+  std::vector<const GumboNode*> out, left{node};
+  while (!left.empty()) {
+    const GumboNode* at = left.back();
+    left.pop_back();
+    if (is_element(at) && wanted(at)) {
+      out.push_back(at);
+      continue;
+    }
+    const Children children(at);
+    for (auto child = children.end(); child != children.begin();) left.push_back(*--child);
+  }
+  return out;
+}
 
 /// The value of an attribute; empty when it is missing or the node is no element.
 std::string_view attribute(const GumboNode* node, const char* name) noexcept;

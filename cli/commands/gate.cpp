@@ -79,7 +79,7 @@ std::vector<Check> against(const report::EvaluatedRun& baseline, const report::E
     check.value = test.delta;
     check.p = test.p_holm;
     check.passed = !(worse && *test.p_holm < significant);
-    check.message = fmt::format("{} got {} by {:.4g} against the baseline over {} items (p = {:.4f} after Holm's correction)", metric, worse ? "worse" : "no worse", *test.delta,
+    check.message = fmt::format("{} got {} against the baseline, by {:.4g} over {} items (p = {:.4f} after Holm's correction)", metric, worse ? "worse" : "no worse", *test.delta,
                                 test.n, *test.p_holm);
     checks.push_back(std::move(check));
   }

@@ -18,8 +18,9 @@ struct Options {
 };
 
 ExitCode run(const Options& options) {
-  auto merged = merge_runs({options.parts.begin(), options.parts.end()}, options.out, utc_now());
-  if (!merged) return report(merged.error());
+  std::string file;
+  auto merged = merge_runs({options.parts.begin(), options.parts.end()}, options.out, utc_now(), file);
+  if (!merged) return report(merged.error(), file);
   if (options.json) {
     print_json(nlohmann::ordered_json{{"run", options.out}, {"digest", merged->digest}, {"items", merged->items}});
   } else {

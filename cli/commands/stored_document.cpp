@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "cli/console.hpp"
 #include "cli/runs/tables.hpp"
 #include "wasm/report/run_text.hpp"
@@ -45,6 +47,9 @@ Result<std::unique_ptr<StoredDocument>> StoredDocument::open(const std::string& 
     if (!out->mapped_) return fail(ErrorCode::invalid_argument, "a run is read from its file, not from stdin or a pipe");
     auto run = load_run(file);
     if (!run) return tl::unexpected(std::move(run.error()));
+    if (const auto& read = (*run)->run; read.done < read.facts.items) {
+      say(fmt::format("warning: {}: the run is incomplete, {} of {} items are there; the command that made it goes on", file, read.done, read.facts.items));
+    }
     out->mapped_ = std::move((*run)->file);
     out->document_ = std::move((*run)->run.document);
     out->run_identity_ = std::move((*run)->identity);

@@ -15,6 +15,7 @@
 
 #include "cli/mapped_file.hpp"
 #include "cli/whole_file.hpp"
+#include "wasm/json/cursor.hpp"
 #include "wasm/text/digest.hpp"
 
 namespace polygraph::cli {
@@ -57,6 +58,37 @@ void drop_measured(Json& value) {
   }
 }
 
+/// Counts what a kept line says went wrong. It was checked when it was written: what can't be read counts as nothing.
+void count_failures(const RunLine& line, RunFailures& failures) {
+  std::string status, error;
+  json::Cursor result(line.result);
+  result.object([&](std::string_view key) {
+    if (key == "status" && result.kind() == json::Kind::string) {
+      status = result.string();
+    } else if (key == "error" && result.kind() == json::Kind::string) {
+      error = result.string();
+    } else {
+      result.raw();
+    }
+  });
+  if (!status.empty() && status != "completed" && failures.failed++ == 0) failures.first = line.item.id + ": " + (error.empty() ? "no reason was given" : error);
+
+  if (line.judgement == "null") return;
+  bool judge_error = false;
+  json::Cursor judgement(line.judgement);
+  judgement.object([&](std::string_view key) {
+    if (key != "metrics" || judgement.kind() != json::Kind::object) return void(judgement.raw());
+    judgement.object([&](std::string_view) {
+      if (judgement.kind() != json::Kind::object) return void(judgement.raw());
+      judgement.object([&](std::string_view field) { judge_error |= judgement.raw() == "\"judge_error\"" && field == "state"; });
+    });
+  });
+  if (judge_error) ++failures.judge_errors;
+}
+
+/// Whether a text is a run, or what its writer left that was killed within the first words.
+bool begins_a_run(std::string_view text) { return report::is_run(text) || report::run_beginning.starts_with(text); }
+
 }  // namespace
 
 Result<RunHeader> read_run(const fs::path& file, const std::function<Result<void>(const RunLine&)>& use) {
@@ -90,17 +122,20 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
     if (errno == EWOULDBLOCK) return fail(ErrorCode::io, "another process is writing this run");
     return system_failure("can't be locked");
   }
-  if (fresh && ::ftruncate(descriptor, 0) != 0) return system_failure("can't be emptied");
-
   std::size_t keep = 0;
   if (const auto size = ::lseek(descriptor, 0, SEEK_END); size > 0) {
     auto mapped = MappedFile::open(file);
     if (!mapped) return tl::unexpected(mapped.error());
     const std::string_view text = view(*mapped);
-    if (text.find('\n') != std::string_view::npos) {  // otherwise its first line was being written
+    const bool begun = text.find('\n') != std::string_view::npos;  // otherwise its first line was being written
+    if ((fresh || !begun) && !begins_a_run(text)) {
+      return fail(ErrorCode::invalid_json, "is no run, so it is left as it is: its first line should be {\"kind\": \"run\", …}; choose another --out", "kind", 1);
+    }
+    if (begun && !fresh) {
       auto lines = for_each_line(text, [&](std::string_view, const RunLine& line) -> Result<void> {
         if (!run.done_.insert(line.item).second) return fail(ErrorCode::corrupt, "the item \"" + line.item.id + "\" stands in it twice");
         run.order_.push_back(line.item);
+        count_failures(line, run.failures_);
         return {};
       });
       if (!lines) return tl::unexpected(lines.error());
@@ -110,8 +145,6 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
       }
       keep = lines->end;
       run.program_ = lines->header.program;
-    } else if (!std::string_view("{\"kind\":\"run\",").starts_with(text.substr(0, 14))) {
-      return fail(ErrorCode::invalid_json, "is no run: its first line should be {\"kind\": \"run\", …}", "kind", 1);
     }
   }
   if (::ftruncate(descriptor, static_cast<off_t>(keep)) != 0) return system_failure("can't be shortened");
@@ -122,7 +155,7 @@ Result<RunFile> RunFile::open(const fs::path& file, const RunHeader& header, boo
 }
 
 RunFile::RunFile(RunFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), program_(std::move(other.program_)), done_(std::move(other.done_)), order_(std::move(other.order_)) {}
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), program_(std::move(other.program_)), done_(std::move(other.done_)), order_(std::move(other.order_)), failures_(std::move(other.failures_)) {}
 
 RunFile& RunFile::operator=(RunFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -130,6 +163,7 @@ RunFile& RunFile::operator=(RunFile&& other) noexcept {
   std::swap(program_, other.program_);
   std::swap(done_, other.done_);
   std::swap(order_, other.order_);
+  std::swap(failures_, other.failures_);
   return *this;
 }
 
@@ -217,39 +251,39 @@ Result<Part> read_part(const fs::path& file, std::set<RunItem>& seen, std::uint6
   part.program = read->header.program;
   part.items = read->header.items;
   const auto shard = part.identity.find("shard");
-  if (shard == part.identity.end() || !shard->is_object() || !shard->contains("number")) return fail(ErrorCode::mismatch, "is a whole run, not a part of one", "shard");
+  if (shard == part.identity.end() || !shard->is_object() || !shard->contains("number") || !shard->at("number").is_number_unsigned()) return fail(ErrorCode::mismatch, "is a whole run, not a part of one", "shard");
   part.shard = shard->at("number").get<std::size_t>();
   return part;
 }
 
 }  // namespace
 
-Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path& out, const std::string& created_at) {
+Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path& out, const std::string& created_at, std::string& file) {
   std::vector<std::pair<Part, fs::path>> read;
   std::set<RunItem> seen;
   std::uint64_t items = 0, found = 0;
-  for (const fs::path& file : parts) {
-    auto part = read_part(file, seen, found);
-    if (!part) {
-      Error error = part.error();
-      error.message = file.string() + ": " + error.message;
-      return tl::unexpected(error);
-    }
+  for (const fs::path& each : parts) {
+    file = each.string();
+    std::error_code absent;
+    if (fs::equivalent(each, out, absent)) return fail(ErrorCode::invalid_argument, "is a part and can't be the whole: choose another file", "--out");
+    auto part = read_part(each, seen, found);
+    if (!part) return tl::unexpected(part.error());
     items += part->items;
-    read.emplace_back(std::move(*part), file);
+    read.emplace_back(std::move(*part), each);
   }
+  file.clear();
   if (read.empty()) return fail(ErrorCode::invalid_argument, "there is nothing to join", "FILE");
   std::sort(read.begin(), read.end(), [](const auto& a, const auto& b) { return a.first.shard < b.first.shard; });
   const std::size_t of = read[0].first.identity["shard"].value("of", std::size_t{0});
   for (std::size_t i = 0; i < read.size(); ++i) {
-    const auto& [part, file] = read[i];
+    const auto& [part, path] = read[i];
     if (part.shard != i + 1 || part.identity["shard"].value("of", std::size_t{0}) != of) {
-      return fail(ErrorCode::mismatch, fmt::format("{}: is part {} where part {}/{} is wanted", file.string(), part.identity["shard"].dump(), i + 1, of), "shard");
+      return fail(ErrorCode::mismatch, fmt::format("{}: is part {} where part {}/{} is wanted", path.string(), part.identity["shard"].dump(), i + 1, of), "shard");
     }
     for (const auto& [field, value] : part.identity.items()) {
       if (field == "shard" || read[0].first.identity.value(field, Json()) == value) continue;
       return fail(ErrorCode::mismatch,
-                  fmt::format("{} and {} are no parts of one run: {} is {} and {}", read[0].second.string(), file.string(), field,
+                  fmt::format("{} and {} are no parts of one run: {} is {} and {}", read[0].second.string(), path.string(), field,
                               read[0].first.identity.value(field, Json()).dump(), value.dump()),
                   field);
     }
@@ -259,7 +293,7 @@ Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path&
   // A part holds every `of`-th item (golden::in_shard).
   std::string lines;
   for (std::size_t round = 0; round < read[0].first.groups.size(); ++round) {
-    for (const auto& [part, file] : read) {
+    for (const auto& [part, path] : read) {
       if (round < part.groups.size()) lines += part.groups[round];
     }
   }
@@ -267,9 +301,10 @@ Result<RunHeader> merge_runs(const std::vector<fs::path>& parts, const fs::path&
   identity["shard"] = nullptr;
   RunHeader header = run_header(identity.dump(), items, created_at);
   header.program = read[0].first.program;
-  for (const auto& [part, file] : read) {
+  for (const auto& [part, path] : read) {
     if (part.program != header.program) header.program.clear();
   }
+  file = out.string();
   if (auto written = write_whole(out, header_line(header) + lines); !written) return tl::unexpected(written.error());
   return header;
 }

@@ -38,6 +38,8 @@ bool has_judge_error(const judges::Judgement& judgement) {
 std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunScope& scope, const golden::Set& set, std::string created_at) {
+  Json judged_by = judge == nullptr ? Json() : Json::parse(judge->identity());
+  if (judge != nullptr && scope.judge_items > 0) judged_by["items"] = scope.judge_items;
   const Json identity = {
       {"subject", Json::parse(subject.identity())},
       {"index_digest", scope.index_digest.empty() ? Json() : Json(scope.index_digest)},
@@ -45,7 +47,7 @@ RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunSco
                   {"subset", scope.subset.empty() ? Json() : Json(scope.subset)}}},
       {"k", scope.k},
       {"repeats", scope.repeats},
-      {"judge", judge == nullptr ? Json() : Json::parse(judge->identity())},
+      {"judge", std::move(judged_by)},
       {"shard", scope.shard.empty() ? Json() : Json::parse(scope.shard)},
   };
   return run_header(identity.dump(), set.items.size() * scope.repeats, std::move(created_at));
@@ -67,6 +69,9 @@ Result<RunProgress> run_items(RunFile& file, Subject& subject, JudgeHost* judge,
   RunProgress progress;
   progress.total = all.size();
   progress.done = all.size() - open.size();
+  progress.failed = file.failures().failed;
+  progress.judge_errors = file.failures().judge_errors;
+  progress.first_failure = file.failures().first;
   if (!go_on(progress)) progress.interrupted = true;
   std::optional<Error> error;
   const auto stop = [&](Error why) {

@@ -19,15 +19,17 @@ struct RunScope {
   std::string subset;              ///< how the items were chosen, as a person would say it; empty: all
   std::string shard;               ///< JSON object {number, of}, or empty
   std::uint32_t k = 5, repeats = 1;
+  std::uint64_t judge_items = 0;   ///< how many items of the whole set the judge sees; 0: all
 };
 
 /// The header of this run: one identity, one run.
 RunHeader header_of(const Subject& subject, const JudgeHost* judge, const RunScope& scope, const golden::Set& set, std::string created_at);
 
+/// Of the whole run: what was finished before counts, too.
 struct RunProgress {
   std::uint64_t done = 0, total = 0, failed = 0, judge_errors = 0;
   bool interrupted = false;
-  std::string first_failure = {};  ///< of those that were answered now: the item and why it failed
+  std::string first_failure = {};  ///< the item and why it failed
 };
 
 /// Answers every item that the file lacks, judges it where its id is in `judged` (null: all), and appends it at once. Ends

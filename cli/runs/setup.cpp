@@ -47,9 +47,17 @@ Result<golden::Set> sourced(golden::Set set, const RunOptions& options, std::str
                                               : golden::parse_source(options.golden_source);
   if (!source) return tl::unexpected(source.error());
   source_name = golden::name(*source);
+  if (*source != golden::Source::ai_reviewed && !options.review.empty()) {
+    file.clear();
+    return fail(ErrorCode::invalid_argument, fmt::format("a review decides about ai_reviewed, not about {}", source_name), "--review");
+  }
   std::optional<golden::Review> review;
   if (*source == golden::Source::ai_reviewed) {
     file = options.review.empty() ? beside.string() : options.review;
+    std::error_code absent;
+    if (file != "-" && !fs::exists(file, absent)) {
+      return fail(ErrorCode::not_found, "is not there, and ai_reviewed needs the review: --review names it, --golden-source all takes every item", "--review");
+    }
     auto text = read_text(file);
     if (!text) return tl::unexpected(text.error());
     auto parsed = golden::parse_review(*text);
@@ -112,7 +120,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--shard", options.shard, "Only part I of N: 2/5")->type_name("I/N");
   command.add_option("--k", options.k, "Retrieval metrics of a result are at this rank")->capture_default_str()->check(CLI::Range(1U, 1000U));
   command.add_option("--repeats", options.repeats, "Runs each item so often")->capture_default_str()->check(CLI::Range(1U, 1000U));
-  command.add_option("--judge-items", options.judge_items, "The judge sees a fixed stratified subset of so many items (default: all)")->type_name("N");
+  auto* judge_items = command.add_option("--judge-items", options.judge_items, "The judge sees a fixed stratified subset of so many items (default: all)")->type_name("N");
+  judge_items->needs(command.get_option("--judge"));
   command.add_option("--concurrency", options.concurrency, "Questions of a pipeline under way at once")->capture_default_str()->check(CLI::Range(1U, 256U));
   command.add_option("--warm-up", options.warm_up, "Asks a pipeline so many questions before, unmeasured")->capture_default_str();
   command.add_flag("--fresh", options.fresh, "Begins anew what is finished or half finished");
@@ -182,9 +191,19 @@ Result<Items> read_items(const Settings& settings, const RunOptions& given, cons
       narrowed(fmt::format("without {} of unknown gold", unknown.size()));
     }
   }
+  // Before the shard is cut: the parts judge together what the whole would.
+  if (options.judge_items > 0 && options.judge_items < items.set.items.size()) {
+    const auto ids = golden::stratified_ids(items.set, options.judge_items);
+    items.judged = {ids.begin(), ids.end()};
+    items.scope.judge_items = options.judge_items;
+  }
   if (!options.shard.empty()) {
     auto shard = golden::parse_shard(options.shard);
     if (!shard) return tl::unexpected(shard.error());
+    if (shard->number > items.set.items.size()) {
+      file.clear();
+      return fail(ErrorCode::invalid_argument, fmt::format("{} holds none of {} items: cut them into fewer parts", options.shard, items.set.items.size()), "--shard");
+    }
     items.set = golden::in_shard(items.set, *shard);
     items.scope.shard = Json{{"number", shard->number}, {"of", shard->of}}.dump();
   }
@@ -265,10 +284,6 @@ Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& option
   if (index != nullptr) (*bench)->items.scope.index_digest = index->digest();
   file.clear();
   if (auto started = start_models(context, options, **bench); !started) return tl::unexpected(started.error());
-  if ((*bench)->judge && options.judge_items > 0) {
-    const auto ids = golden::stratified_ids((*bench)->items.set, options.judge_items);
-    (*bench)->judged = {ids.begin(), ids.end()};
-  }
   return bench;
 }
 
@@ -331,7 +346,7 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
   }
   ProgressLine line(subject.name());
   const auto before = run->done();
-  auto finished = run_items(*run, subject, bench.judge.get(), bench.judged.empty() ? nullptr : &bench.judged, bench.items.set, bench.items.scope,
+  auto finished = run_items(*run, subject, bench.judge.get(), bench.items.judged.empty() ? nullptr : &bench.items.judged, bench.items.set, bench.items.scope,
                             [&](const RunProgress& progress) {
                               line.update(progress.done, progress.total, "items");
                               return !interrupted();
@@ -357,7 +372,7 @@ RunDone run_subject(Context& context, const RunOptions& options, Subject& subjec
   if (finished->failed > 0) words += fmt::format("; {} failed, the first was {}", finished->failed, printable(first_line(finished->first_failure)));
   if (finished->judge_errors > 0) words += fmt::format("; {} with a judge error", finished->judge_errors);
   say(words);
-  if (header.items > before && finished->failed == header.items - before && before == 0) done.status = ExitCode::model_or_network;
+  if (finished->failed == header.items) done.status = ExitCode::model_or_network;
   return done;
 }
 

@@ -45,6 +45,7 @@ struct Items {
   golden::Set set;
   RunScope scope;
   std::string dataset;   ///< the file
+  std::set<std::string> judged;  ///< ids that the judge sees (`--judge-items`); empty: all
 };
 /// Reads, selects (`--golden-source`, `--ids`, `--subset`, `--limit`, `--shard`) and checks them against `index` (null: a pipeline's ids
 /// are its own). `file` is the file that an error is about. Says on stderr what was left out.
@@ -58,7 +59,6 @@ struct Bench {
   std::unique_ptr<Llm> llm;
   std::unique_ptr<JudgeHost> judge;
   Items items;
-  std::set<std::string> judged;           ///< ids that the judge sees; empty: all
 };
 Result<std::unique_ptr<Bench>> set_up(Context& context, const RunOptions& options, std::string& file);
 /// The same without a golden set, where its results are stored already.

@@ -251,11 +251,39 @@ TEST_F(JudgedRun, AJudgeThatObeysTheTextItJudgesGivesErrorsAndNoVerdicts) {
 }
 
 TEST_F(JudgedRun, OnlySomeItemsAreJudgedWhereTheJudgeIsExpensive) {
+  const auto judged_items = [&](const std::filesystem::path& run) {
+    std::vector<std::string> found;
+    for (const json& row : json_lines(read(run))) {
+      if (row.contains("judgement") && !row["judgement"].is_null()) found.push_back(row["item"]);
+    }
+    return found;
+  };
   ASSERT_EQ(evaluate({"--judge-items", "1"}).status, 0);
-  const auto all = rows();
-  std::size_t judgements = 0;
-  for (std::size_t i = 1; i < all.size(); ++i) judgements += all[i]["judgement"].is_null() ? 0 : 1;
-  EXPECT_EQ(judgements, 1U);
+  const auto some = judged_items(file());
+  EXPECT_EQ(some.size(), 1U);
+  const auto all = evaluate();
+  EXPECT_EQ(all.status, 3) << "the judge of all items makes another run";
+  EXPECT_THAT(all.err, HasSubstr("--fresh"));
+  EXPECT_EQ(run({"run", "--judge-items", "1", "--index", lexical_index()}).status, 2) << "nobody judges";
+
+  // The parts of a run judge together what the whole run does.
+  const auto pipeline_run = [&](const std::string& out, const std::vector<std::string>& more) {
+    write("pipeline.py", pipeline);
+    write("answer.txt", "Soup is kept at 65 degrees.");
+    write("passage.txt", "Keep the soup at 65 degrees.");
+    std::vector<std::string> arguments = {"run", "--pipeline", "cmd:python3 pipeline.py", "--dataset", write("golden.jsonl", items).string(), "--judge", provider_,
+                                          "--judge-model", "judge-1", "--judge-items", "2", "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto done = judged(arguments);
+    EXPECT_EQ(done.status, 0) << done.err;
+  };
+  pipeline_run("whole.jsonl", {});
+  pipeline_run("a.jsonl", {"--shard", "1/2"});
+  pipeline_run("b.jsonl", {"--shard", "2/2"});
+  ASSERT_EQ(run({"merge", "a.jsonl", "b.jsonl", "--out", "merged.jsonl"}).status, 0);
+  EXPECT_EQ(judged_items(folder() / "merged.jsonl"), judged_items(folder() / "whole.jsonl"));
+  EXPECT_EQ(judged_items(folder() / "whole.jsonl").size(), 2U);
+  EXPECT_EQ(run({"run", "--digest", "merged.jsonl"}).out, run({"run", "--digest", "whole.jsonl"}).out);
 }
 
 }  // namespace

@@ -71,7 +71,9 @@ TEST_F(LargeRun, IsReportedAndGatedWithin512Megabytes) {
   EXPECT_EQ(gate.status, 0) << gate.out << gate.err;
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);  // the largest of the programs that ended
-  if (measured) EXPECT_LE(usage.ru_maxrss, most_kilobytes);
+  if (measured) {
+    EXPECT_LE(usage.ru_maxrss, most_kilobytes);
+  }
   std::printf("%ld MB at most for %ju MB of results\n", usage.ru_maxrss / 1024, static_cast<std::uintmax_t>(std::filesystem::file_size(file) >> 20U));
 }
 

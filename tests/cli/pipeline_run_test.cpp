@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -163,6 +164,9 @@ TEST_F(PipelineRun, ARefusalIsRecognisedByItsPattern) {
   const auto file = write("sound.py", sound);
   ASSERT_EQ(evaluate(file).status, 0);
   EXPECT_FALSE(results()["two"].contains("refused")) << "a bare string says nothing of refusing";
+  const json unknown = one_json(run({"report", out(), "--json"}).out)["metrics"]["false_refusal_rate"];
+  EXPECT_TRUE(unknown["value"].is_null()) << "so it is no answer, either";
+  EXPECT_EQ(unknown["unscorable"], 3);
   fs::remove(out());
   ASSERT_EQ(evaluate(file, {"--refusal-pattern", "^sorry\\b"}).status, 0);
   auto all = results();
@@ -209,6 +213,80 @@ def retrieve(query, k=5):
   EXPECT_EQ(one_json(one.out)["run"], out());
 }
 
+TEST_F(PipelineRun, ItemsAreChosenBySubsetSourceAndReview) {
+  const auto file = write("sound.py", sound);
+  const auto items = [&](const std::vector<std::string>& more) {
+    fs::remove(out());
+    const auto done = evaluate(file, more);
+    EXPECT_EQ(done.status, 0) << done.err;
+    std::vector<std::string> found;
+    for (const auto& [id, result] : results()) found.push_back(id);
+    return found;
+  };
+  const auto refused = [&](const std::vector<std::string>& more, const char* message) {
+    fs::remove(out());
+    const auto done = evaluate(file, more);
+    EXPECT_THAT(done.err, HasSubstr(message));
+    EXPECT_EQ(done.out, "");
+    EXPECT_FALSE(fs::exists(out()));
+    return done.status;
+  };
+  const auto review = write("opinions.json", R"({"items": {"one": {"decision": "accept"}, "two": {"decision": "reject"},
+    "three": {"decision": "edit", "edit": {"question": "third, said better"}}}})");
+  EXPECT_THAT(items({"--subset", "gate"}), ElementsAre("one", "three", "two")) << "the gate's are at most twenty";
+  EXPECT_THAT(items({"--golden-source", "all"}), ElementsAre("one", "three", "two"));
+  EXPECT_THAT(items({"--review", review}), ElementsAre("one", "three"));
+  EXPECT_EQ(results()["three"]["query"], "third, said better");
+  EXPECT_THAT(items({"--skip-unknown", "--limit", "2"}), ElementsAre("one", "two")) << "a pipeline's ids are its own";
+
+  EXPECT_EQ(refused({"--golden-source", "verified"}, "none of the 3 items counts as verified"), 3);
+  EXPECT_EQ(refused({"--golden-source", "ai_reviewed"}, "golden.review.json"), 3);
+  EXPECT_EQ(refused({"--golden-source", "all", "--review", review}, "--review: a review decides about ai_reviewed, not about all"), 2);
+  EXPECT_EQ(refused({"--review", write("odd.json", R"({"items": {"one": {"decision": "acept"}}})")}, "odd.json: items.one.decision: "), 3);
+  EXPECT_EQ(refused({"--subset", "best"}, "--subset"), 2);
+  EXPECT_EQ(refused({"--shard", "4/4"}, "--shard: 4/4 holds none of 3 items"), 2);
+}
+
+TEST_F(PipelineRun, PartsAreJoinedToTheRunOfTheWhole) {
+  const auto file = write("sound.py", sound);
+  ASSERT_EQ(evaluate(file).status, 0);
+  const auto part = [&](const std::string& shard, const std::string& to) {
+    const auto done = run({"run", "--pipeline", file, "--dataset", "golden.json", "--shard", shard, "--out", to, "--wait"});
+    EXPECT_EQ(done.status, 0) << done.err;
+  };
+  part("1/2", "a.jsonl");
+  part("2/2", "b.jsonl");
+  const auto joined = run({"merge", "b.jsonl", "a.jsonl", "--out", "joined.jsonl"});
+  ASSERT_EQ(joined.status, 0) << joined.err;
+  EXPECT_EQ(run({"run", "--digest", "joined.jsonl"}).out, run({"run", "--digest", out()}).out);
+  EXPECT_EQ(run({"merge", "a.jsonl", "b.jsonl", "--out", "a.jsonl"}).status, 2) << "a part is not written over";
+  const auto foreign = run({"merge", "a.jsonl", "golden.json", "--out", "joined.jsonl"});
+  EXPECT_EQ(foreign.status, 3);
+  EXPECT_THAT(foreign.err, HasSubstr("golden.json:1: kind: is no run"));
+}
+
+TEST_F(PipelineRun, WhatIsNoRunIsNeverBegunAnew) {
+  const auto file = write("sound.py", sound), dataset = write("golden.json", golden);
+  const auto refused = run({"run", "--pipeline", file, "--dataset", dataset, "--out", dataset, "--fresh"});
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("golden.json:1: kind: is no run, so it is left as it is"));
+  EXPECT_EQ(read(dataset), golden);
+}
+
+TEST_F(PipelineRun, WhatFailedBeforeItWasStoppedCountsAtItsEnd) {
+  const auto file = write("broken.py", "def retrieve(query):\n    raise ValueError(\"no index\")\n");
+  ASSERT_EQ(evaluate(file).status, 5);
+  const auto whole = read(out());
+  write("run.jsonl", whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1));  // as if it was killed before its last item
+  const auto early = run({"diagnose", out()});
+  EXPECT_EQ(early.status, 0);
+  EXPECT_THAT(early.err, HasSubstr("the run is incomplete, 2 of 3 items are there"));
+  const auto again = evaluate(file, {"--json"});
+  EXPECT_EQ(again.status, 5) << "nothing completed";
+  EXPECT_THAT(again.err, HasSubstr("3 failed, the first was one: "));
+  EXPECT_EQ(one_json(again.out)["failed"], 3);
+}
+
 TEST_F(PipelineRun, TwoPipelinesAreComparedAndTheWorseOneFailsTheBuild) {
   write("golden.json", golden);
   const auto good = write("good.py", sound), bad = write("bad.py", "def retrieve(query):\n    return []\n");
@@ -238,6 +316,24 @@ TEST_F(PipelineRun, AMatrixIsShownInEightyColumnsWithRankingAndEveryPair) {
   EXPECT_THAT(done.out, ::testing::Not(HasSubstr("\x1b")));
   const auto report = run({"report", "--md", folder() / "results.md"});
   EXPECT_THAT(read(folder() / "results.md"), HasSubstr("## Ranking\n\n| Rank | Pipeline |"));
+}
+
+TEST_F(PipelineRun, AnyNumberOfRunsIsShownInEightyColumns) {
+  ASSERT_EQ(evaluate_file("a_pipeline_whose_name_is_rather_long.py", sound).status, 0);
+  for (const std::size_t count : {1, 2, 3, 5, 6}) {
+    std::vector<std::string> words = {"report"};
+    words.insert(words.end(), count, out());
+    const auto shown = run(words);
+    ASSERT_EQ(shown.status, 0) << shown.err;
+    std::size_t values = 0;
+    for (const std::string& line : lines(shown.out)) {
+      EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }), 80) << line;
+      if (!line.starts_with("mrr@5 ")) continue;
+      for (std::size_t at = line.find("0.833"); at != std::string::npos; at = line.find("0.833", at + 1)) ++values;
+    }
+    EXPECT_EQ(values, count) << shown.out;
+    EXPECT_THAT(shown.out, HasSubstr(count > 2 ? "n = 3" : "[0.500, 1.000] 3"));
+  }
 }
 
 }  // namespace

@@ -72,6 +72,19 @@ try {
   assert.equal(shown.status, 0, shown.stderr);
   assert.equal(JSON.parse(shown.stdout).judge.model, model);
   console.log(`2 items answered and judged by ${model}: ${Object.entries(states).map(([state, count]) => `${count} ${state}`).join(", ")}`);
+
+  // So small a grader refuses nearly everything, and a refusal is not judged: a pipeline that always answers is.
+  const pipeline = path.join(scratch, "plain.mjs"), one = path.join(scratch, "one.jsonl");
+  writeFileSync(pipeline, `export const retrieve = () => [{ id: "reference/run#000", text: "--memory limits a container's memory." }];
+export const generate = () => "Use --memory.";\n`);
+  writeFileSync(one, `${readFileSync(golden, "utf8").split("\n")[0]}\n`);
+  const judged = await run(["run", ...where, "--pipeline", pipeline, "--dataset", one, "--judge", "openai", "--judge-model", model, "--out", path.join(scratch, "judged.jsonl")]);
+  assert.equal(judged.status, 0, judged.stderr);
+  const { judgement } = JSON.parse(readFileSync(path.join(scratch, "judged.jsonl"), "utf8").trimEnd().split("\n")[1]);
+  const said = Object.entries(judgement.metrics).filter(([, { state }]) => state === "scored" || state === "judge_error");
+  assert.ok(said.length >= 3, `the judge was hardly asked: ${JSON.stringify(judgement.metrics)}`);
+  for (const [name, { state, value }] of said) assert.equal(value === null, state === "judge_error", `${name}: ${state} with the value ${value}`);
+  console.log(`an answer judged: ${said.map(([name, { state, value }]) => `${name} ${value ?? state}`).join(", ")}`);
 } finally {
   rmSync(scratch, { recursive: true });
   server.kill();

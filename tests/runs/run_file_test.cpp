@@ -184,16 +184,24 @@ TEST_F(RunFileTest, PartsOfARunGiveTheBytesOfTheWhole) {
     parts.push_back(folder / ("part" + std::to_string(number)));
     write(parts.back(), part, 1.5, of);
   }
-  ASSERT_TRUE(merge_runs(parts, merged, "2026-12-01T00:00:00Z"));
+  std::string named;
+  ASSERT_TRUE(merge_runs(parts, merged, "2026-12-01T00:00:00Z", named));
   EXPECT_EQ(read(merged), read(whole));
 
-  auto twice = merge_runs({parts[0], parts[0], parts[1]}, merged, "");
+  auto twice = merge_runs({parts[0], parts[0], parts[1]}, merged, "", named);
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().code, ErrorCode::mismatch);
-  auto missing = merge_runs({parts[0], parts[1]}, merged, "");
+  auto missing = merge_runs({parts[0], parts[1]}, merged, "", named);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::mismatch);
-  EXPECT_FALSE(merge_runs({whole}, merged, "")) << "a whole run is no part";
+  EXPECT_FALSE(merge_runs({whole}, merged, "", named)) << "a whole run is no part";
+  EXPECT_EQ(named, whole);
+  const auto part = read(parts[1]);
+  auto into_part = merge_runs(parts, parts[1], "", named);
+  ASSERT_FALSE(into_part);
+  EXPECT_EQ(into_part.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(named, parts[1]);
+  EXPECT_EQ(read(parts[1]), part);
 }
 
 /// Kills a process that writes items one after the other at random points, as often as it takes to finish.
@@ -235,15 +243,49 @@ TEST_F(RunFileTest, AKilledRunGoesOnAndEndsWithTheSameBytes) {
   EXPECT_EQ(read(killed), read(whole)) << "seed " << seed << ", " << kills << " kills";
 }
 
-TEST_F(RunFileTest, ForeignFilesAreLeftAlone) {
+TEST_F(RunFileTest, ForeignFilesAreLeftAloneEvenWhereTheRunIsToBeginAnew) {
   const auto file = folder / "notes.txt";
-  for (const std::string text : {"notes", "notes\nmore\n", "{\"kind\":\"trace\"}\n"}) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
-    auto run = RunFile::open(file, run_header(identity, 1, ""));
-    ASSERT_FALSE(run) << text;
-    EXPECT_EQ(run.error().code, ErrorCode::invalid_json);
-    EXPECT_EQ(read(file), text);
+  for (const std::string text : {"notes", "notes\nmore\n", "{\"kind\":\"trace\"}\n", "\n", "{\"kind\":\"runs\"}\n", "{\"name\":\"g\",\"samples\":[]}"}) {
+    for (const bool fresh : {false, true}) {
+      std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+      auto run = RunFile::open(file, run_header(identity, 1, ""), fresh);
+      ASSERT_FALSE(run) << text;
+      EXPECT_EQ(run.error().code, ErrorCode::invalid_json);
+      EXPECT_EQ(read(file), text);
+    }
   }
+}
+
+TEST_F(RunFileTest, ARunInAnyStateBeginsAnewWhereThatIsAskedFor) {
+  const auto file = folder / "run.jsonl";
+  write(file, items);
+  const auto whole = read(file);
+  for (const std::string& text : {whole, whole.substr(0, 5), whole.substr(0, whole.size() - 9), whole + "junk\n", std::string(R"({"kind":"run","schema":99})") + '\n', std::string()}) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+    auto run = RunFile::open(file, run_header(identity, items.size(), "2026-12-01T00:00:00Z"), true);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ(run->done(), 0U);
+    EXPECT_EQ(read(file), whole.substr(0, whole.find('\n') + 1));
+  }
+}
+
+TEST_F(RunFileTest, WhatFailedBeforeIsCountedWhenItGoesOn) {
+  const auto file = folder / "run.jsonl";
+  const auto header = run_header(identity, 4, "");
+  {
+    auto run = RunFile::open(file, header);
+    ASSERT_TRUE(run->append({"sound", 1}, golden, R"({"query_id":"sound","status":"completed","error":null})", R"({"metrics":{"faithfulness":{"state":"scored"}}})", ""));
+    ASSERT_TRUE(run->append({"late", 1}, golden, R"({"query_id":"late","metrics":{"status":"completed"},"status":"failed","error":"no \"reply\""})", "", ""));
+    ASSERT_TRUE(run->append({"dumb", 1}, golden, R"({"query_id":"dumb","status":"failed"})", "", ""));
+    ASSERT_TRUE(run->append({"odd", 1}, golden, R"({"query_id":"odd","status":"completed"})",
+                            R"({"metrics":{"faithfulness":{"state":"scored"},"correctness":{"reason":"judge_error","state":"judge_error"},"groundedness":{"state":"judge_error"}}})", ""));
+    EXPECT_EQ(run->failures().failed, 0U) << "of what was there when it was opened";
+  }
+  auto run = RunFile::open(file, header);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->failures().failed, 2U);
+  EXPECT_EQ(run->failures().judge_errors, 1U);
+  EXPECT_EQ(run->failures().first, "late: no \"reply\"");
 }
 
 }  // namespace

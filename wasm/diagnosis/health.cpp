@@ -83,7 +83,7 @@ void strengths(Statements& out, const EvaluationReport& report) {
   if (scored(report)) {
     metric("recall", "Recall", report.retrieval.mean_recall_at_k, 0.85);
     metric("precision", "Precision", report.retrieval.mean_precision_at_k, 0.75);
-    metric("mrr", "The first expected chunk stands high: MRR", report.retrieval.mrr, 0.80);
+    metric("mrr", "The mean reciprocal rank", report.retrieval.mrr, 0.80);
   }
   if (judged_both(report)) {
     metric("correctness", "Answer correctness", *report.semantic.answer_correctness_rate, 0.85);
@@ -103,7 +103,7 @@ void weaknesses(Statements& out, const EvaluationReport& report) {
   if (scored(report)) {
     metric("recall", "Recall", report.retrieval.mean_recall_at_k, 0.70);
     metric("precision", "Precision", report.retrieval.mean_precision_at_k, 0.50);
-    metric("mrr", "The first expected chunk stands low: MRR", report.retrieval.mrr, 0.60);
+    metric("mrr", "The mean reciprocal rank", report.retrieval.mrr, 0.60);
   }
   if (judged_both(report)) {
     metric("correctness", "Answer correctness", *report.semantic.answer_correctness_rate, 0.70);

@@ -269,8 +269,9 @@ ItemMeasures AgentMetrics::measure(const EvaluatedItem& item, const agent::Run* 
   const auto of_run = [&](double value) { return failed ? Measured{0, ItemState::failed} : scored(value); };
   const auto judged = [&](const Measured& value) { return failed ? Measured{0, ItemState::failed} : refused ? Measured{} : value; };
 
-  out.values.push_back(unanswerable ? of_run(refused) : Measured{});
-  out.values.push_back(unanswerable ? Measured{} : of_run(refused));
+  const Measured refusal = failed || item.refusal_known ? of_run(refused) : Measured{};
+  out.values.push_back(unanswerable ? refusal : Measured{});
+  out.values.push_back(unanswerable ? Measured{} : refusal);
 
   std::uint32_t rewrites = 0;
   bool stalled = false;

@@ -40,6 +40,7 @@ struct EvaluatedItem {
   std::vector<std::string> relevant_chunk_ids;
   std::vector<std::string> relevant_pages;  ///< page ids: what stands before the last # of a chunk id
   std::vector<std::string> pool_ids = {};   ///< chunks that were judged for this question, gold or not; empty: it was not pooled
+  bool refusal_known = true;                ///< false: a pipeline's bare answer, which may be a refusal; it has no refusal metrics
 };
 
 /// Of the first `k` of `ranked` those that nobody judged for this item; they count as not relevant. Nothing for an item without a pool.

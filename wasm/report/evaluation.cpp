@@ -250,6 +250,7 @@ Result<void> RunEvaluator::add(std::string_view golden, std::string_view result_
   std::optional<agent::Run> run;
   if (result->trace.empty()) {
     run = run_of(*result, run_.facts.top_k);
+    evaluated.refusal_known = result->refused.has_value();
   } else {
     auto read = trace::parse(result->trace);
     if (!read) return tl::unexpected(read.error());

@@ -112,7 +112,7 @@ RunFacts facts_of(const RunHeader& header) {
 
 }  // namespace
 
-bool is_run(std::string_view text) noexcept { return text.starts_with("{\"kind\":\"run\""); }
+bool is_run(std::string_view text) noexcept { return text.starts_with(run_beginning); }
 
 std::string header_line(const RunHeader& header) {
   return Json{{"kind", "run"},        {"schema", run_schema},

@@ -49,6 +49,8 @@ struct RunLine {
   std::string_view judgement;  ///< JSON object, or `null`
 };
 
+/// How every run begins, byte for byte.
+inline constexpr std::string_view run_beginning = "{\"kind\":\"run\"";
 /// Whether a text begins as a run does.
 bool is_run(std::string_view text) noexcept;
 

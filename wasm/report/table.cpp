@@ -19,7 +19,9 @@ namespace {
 using metrics::MetricValue;
 
 constexpr std::string_view begin_mark = "<!-- polygraph:results -->", end_mark = "<!-- /polygraph:results -->";
-constexpr std::size_t name_width = 26;
+constexpr std::size_t line_width = 80;
+constexpr std::size_t name_width = 26, cell_width = 22;               // two runs: an interval and its count under each value
+constexpr std::size_t narrow_name_width = 24, narrow_cell_width = 11;  // up to five: intervals of two decimals
 constexpr std::string_view judged[] = {"faithfulness", "answer_relevancy", "correctness", "groundedness", "citation_precision", "citation_recall", "end_to_end_accuracy"};
 
 bool is_judged(std::string_view metric) { return std::find(std::begin(judged), std::end(judged), metric) != std::end(judged); }
@@ -40,13 +42,14 @@ std::string p_value(double p) {
   return p < least ? "< 0.0001" : decimal(p, 4);
 }
 
-std::string shown(std::string_view metric, double value) {
-  if (metric == "cost_mean_usd") return decimal(value, 5);
-  if (metric.starts_with("latency_") || metric == "tokens_mean") return decimal(value, 0);
-  if (metric == "rewrites") return decimal(value, 0);
-  if (metric.starts_with("steps_")) return decimal(value, 2);
-  return decimal(value, 3);
+int decimals_of(std::string_view metric, double value) {
+  if (metric == "cost_mean_usd") return 5;
+  if (metric.starts_with("latency_")) return value < 10 ? 1 : 0;  // a pipeline may take less than a millisecond
+  if (metric == "tokens_mean" || metric == "rewrites") return 0;
+  return metric.starts_with("steps_") ? 2 : 3;
 }
+
+std::string shown(std::string_view metric, double value) { return decimal(value, decimals_of(metric, value)); }
 
 struct Row {
   std::string metric, label;
@@ -176,6 +179,64 @@ std::string step_line(const agent::Step& step) {
   return line;
 }
 
+/// A name over a column, in lines of at most `width`; cut behind `_`, `-` or `.` where it has one.
+std::vector<std::string> name_lines(std::string_view name, std::size_t width) {
+  std::vector<std::string> lines;
+  while (points(name) > width) {
+    std::size_t end = 0;
+    for (std::size_t taken = 0; taken < width; ++taken) {
+      do ++end;
+      while (end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U);
+    }
+    if (const std::size_t mark = name.substr(0, end).find_last_of("_-."); mark != std::string_view::npos && mark > 0) end = mark + 1;
+    lines.emplace_back(name.substr(0, end));
+    name.remove_prefix(end);
+  }
+  lines.emplace_back(name);
+  return lines;
+}
+
+std::string without_end_blanks(std::string line) {
+  while (line.ends_with(' ')) line.pop_back();
+  return line + '\n';
+}
+
+/// What stands under a value, one line of cells each; a line where nothing does is left out.
+struct Beneath {
+  std::string label;
+  std::vector<std::string> cells;
+};
+
+/// The interval of each cell and, where a row has one count only, that once.
+std::vector<Beneath> narrow_lines(const Row& row, std::size_t first, std::size_t count) {
+  Beneath intervals, counts;
+  std::set<std::uint64_t> different;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const MetricValue* cell = row.cells[i];
+    const bool has = cell != nullptr && cell->value && cell->low && cell->high;
+    std::string interval;
+    if (has) {
+      const int decimals = row.metric == "cost_mean_usd" ? 5 : std::min(2, decimals_of(row.metric, *cell->value));
+      interval = decimal(*cell->low, decimals) + "–" + decimal(*cell->high, decimals);
+      different.insert(cell->n);
+    }
+    intervals.cells.push_back(points(interval) < narrow_cell_width ? interval : std::string());
+    counts.cells.push_back(has ? "n " + std::to_string(cell->n) : "");
+  }
+  if (different.size() == 1) intervals.label = "  n = " + std::to_string(*different.begin());
+  return different.size() > 1 ? std::vector{intervals, counts} : std::vector{intervals};
+}
+
+std::vector<Beneath> wide_lines(const Row& row, std::size_t first, std::size_t count) {
+  Beneath under;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const MetricValue* cell = row.cells[i];
+    const bool has = cell != nullptr && cell->value && cell->low && cell->high;
+    under.cells.push_back(has ? '[' + shown(row.metric, *cell->low) + ", " + shown(row.metric, *cell->high) + "] " + std::to_string(cell->n) : "");
+  }
+  return {under};
+}
+
 }  // namespace
 
 std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOptions& options) {
@@ -205,33 +266,49 @@ std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOption
 }
 
 std::string text_table(std::span<const EvaluatedRun> runs, const TableOptions& options) {
-  std::vector<std::size_t> widths;
-  for (const EvaluatedRun& run : runs) widths.push_back(std::max<std::size_t>(points(column_head(run)), 20));
-  std::string out = padded("", name_width);
-  for (std::size_t i = 0; i < runs.size(); ++i) out += "  " + padded_left(column_head(runs[i]), widths[i]);
-  out += '\n';
-  for (const Row& row : rows_of(runs, options.all)) {
-    std::string values = padded(row.label, name_width), below;
-    bool has_below = false;
-    below = padded("", name_width);
-    const auto top = best(row);
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const MetricValue* cell = row.cells[i];
-      std::string value = "—", under;
-      if (cell != nullptr && cell->value) {
-        value = shown(row.metric, *cell->value) + (top && *top == *cell->value ? "*" : " ");
-        if (cell->low && cell->high) {
-          under = '[' + shown(row.metric, *cell->low) + ", " + shown(row.metric, *cell->high) + "] " + std::to_string(cell->n);
-          has_below = true;
-        }
-      }
-      values += "  " + padded_left(value, widths[i]);
-      below += "  " + padded_left(under, widths[i]);
+  const bool wide = name_width + runs.size() * cell_width <= line_width;
+  const std::size_t label_width = wide ? name_width : narrow_name_width;
+  const std::size_t most = wide ? runs.size() : (line_width - label_width) / narrow_cell_width;
+  const std::vector<Row> rows = rows_of(runs, options.all);
+  std::string out;
+  for (std::size_t first = 0; first < runs.size(); first += most) {
+    const std::size_t count = std::min(most, runs.size() - first);
+    const std::size_t width = wide ? cell_width : (line_width - label_width) / count;
+    if (first > 0) out += '\n';
+    std::vector<std::vector<std::string>> heads;
+    std::size_t head_lines = 0;
+    for (const EvaluatedRun& run : runs.subspan(first, count)) {
+      heads.push_back(name_lines(column_head(run), width - 2));
+      head_lines = std::max(head_lines, heads.back().size());
     }
-    while (values.ends_with(' ')) values.pop_back();
-    while (below.ends_with(' ')) below.pop_back();
-    out += values + '\n';
-    if (has_below) out += below + '\n';
+    for (std::size_t line = 0; line < head_lines; ++line) {
+      std::string text = padded("", label_width);
+      for (const auto& head : heads) {
+        const std::size_t missing = head_lines - head.size();
+        text += padded_left(line < missing ? "" : head[line - missing], width);
+      }
+      out += without_end_blanks(std::move(text));
+    }
+    for (const Row& row : rows) {
+      std::string values = padded(row.label, label_width);
+      if (points(row.label) > label_width) {
+        out += row.label + '\n';
+        values = padded("", label_width);
+      }
+      const auto top = best(row);
+      for (std::size_t i = first; i < first + count; ++i) {
+        const MetricValue* cell = row.cells[i];
+        const bool has = cell != nullptr && cell->value;
+        values += padded_left(has ? shown(row.metric, *cell->value) + (top && *top == *cell->value ? "*" : " ") : "— ", width);
+      }
+      out += without_end_blanks(std::move(values));
+      for (const Beneath& beneath : wide ? wide_lines(row, first, count) : narrow_lines(row, first, count)) {
+        if (std::all_of(beneath.cells.begin(), beneath.cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
+        std::string text = padded(beneath.label, label_width);
+        for (const std::string& cell : beneath.cells) text += padded_left(wide ? cell : cell + ' ', width);
+        out += without_end_blanks(std::move(text));
+      }
+    }
   }
   return out;
 }

@@ -18,7 +18,7 @@ struct TableOptions {
 /// unless it belongs to the core ones. The best of each row is bold where more than one run has a value; what is undefined is —.
 /// An offline judge's figures stand in rows of their own.
 std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOptions& options = {});
-/// The same at 80 columns and wider ones as the runs need.
+/// The same for a terminal of 80 columns: up to five runs side by side, further ones beneath.
 std::string text_table(std::span<const EvaluatedRun> runs, const TableOptions& options = {});
 
 /// What the figures are over, and what they are not: items, source, subset, judge, what is incomplete. One sentence a line.
