@@ -33,8 +33,6 @@ for (const [name, { under }] of Object.entries(sites)) {
       cpSync(published, path.join(served, under), { recursive: true });
       command("copy", path.join(served, under, "polygraph")); // the element's files as they are now
       server = new StaticServer(served, { isolated: false, policy: policyFor(published) });
-      // Some of the sites have no icon; the browser asks for one at any time, also after a test has looked at its faults.
-      server.route = (request, response) => request.url === "/favicon.ico" && Boolean(response.writeHead(204).end());
       address = `${await server.start()}${under}/`;
     });
     test.afterAll(() => server.stop());
