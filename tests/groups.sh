@@ -7,19 +7,19 @@
 #   web        type check and unit tests of the TypeScript
 #   mcp        the Model Context Protocol server and its official client, over the real index and models
 #   e2e        the page in Chromium, over the real server, index and models
+#   sites      <polygraph-ask> in sites of MkDocs, Docusaurus, VitePress and plain HTML, built by their pages in assets/sites (some minutes
+#              the first time)
 #
 # and, run by name only since they take long:
 #
-#   sites      <polygraph-ask> in sites of MkDocs, Docusaurus, VitePress and plain HTML, built by their pages in assets/sites (some minutes
-#              the first time)
 #   tsan       the proxy's tests under ThreadSanitizer
 #   fuzz       libFuzzer on everything that reads bytes from a socket, FUZZ_SECONDS (60) each
 #   kill       the quota's ledger under kill -9, POLYGRAPH_KILL_ROUNDS (200) rounds for each store
 #   llm        a question and an evaluation through a real small language model, which it downloads (150 MB)
-#   long       these five
+#   long       these four
 
-all_groups=(native sanitize reference wasm web mcp e2e)
-long_groups=(sites tsan fuzz kill llm)
+all_groups=(native sanitize reference wasm web mcp e2e sites)
+long_groups=(tsan fuzz kill llm)
 venv=$cache/venv
 fuzz_folder=$root/build/fuzz
 

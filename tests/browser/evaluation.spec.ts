@@ -163,6 +163,47 @@ test("an evaluation over another index says so, and shows neither passages nor a
   server.route = () => false;
 });
 
+test("hostile text in every field of the evaluation does nothing but show", async ({ page }) => {
+  const attack = `</script><script>globalThis.attacked=true</script><img src=x onerror="globalThis.attacked=true">\u202Egnp.exe\u0007\u0000\u2028 "onmouseover="globalThis.attacked=true`;
+  /** Without these the document is another kind of thing, or its runs are not made again. */
+  const keep = /^(kind|schema|id|ids|status|outcome|query_id|severity|category|digest|index_digest|embedding|logits|begun_at|last_item_at)$/;
+  const poison = (value: unknown, key = ""): unknown => {
+    if (key === "config") return { ...(value as object), [attack]: attack };
+    if (typeof value === "string") return keep.test(key) ? value : `${value} ${attack}`;
+    if (Array.isArray(value)) return value.map((entry) => poison(entry, key));
+    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, poison(entry, name)]));
+    return value;
+  };
+  const onlyText = async (): Promise<void> => {
+    expect(await page.evaluate(() => "attacked" in globalThis)).toBe(false);
+    expect(await page.locator("body img, main script, dialog script, [onerror], [onmouseover]").count()).toBe(0);
+    expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);
+  };
+  const bad = poison(JSON.parse(readFileSync(document_, "utf8"))) as { made: { index_digest: string } };
+  server.route = (request, response) => {
+    if (!/\/assets\/evaluation-[0-9a-f]+\.json$/.test(request.url ?? "")) return false;
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(bad));
+    return true;
+  };
+  await evaluation(page);
+  await expect(page.locator(".made")).toContainText("<img src=x");
+  await page.locator("summary", { hasText: "Configurations" }).click();
+  await expect(page.locator("#run-here")).toContainText("<img src=x");
+  await onlyText();
+  for (const id of ids) {
+    await page.goto(`${site}report.html#report=1&item=${id}`);
+    await expect(item(page)).toContainText("<img src=x");
+    await expect(item(page).locator(".trace .step, .notice").first()).toBeVisible();
+    await onlyText();
+  }
+  bad.made.index_digest = attack;
+  await page.goto("about:blank");
+  await evaluation(page);
+  await expect(page.locator("#report > .notice.warn")).toContainText("<img src=x");
+  await onlyText();
+  server.route = () => false;
+});
+
 test("without storage a run stands in memory and says so; cancelling it leaves nothing", async ({ page }) => {
   await page.addInitScript(() => Object.defineProperty(window, "indexedDB", { get() { throw new DOMException("denied", "SecurityError"); } }));
   await evaluation(page);

@@ -4,6 +4,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { answered, elementSite, refused, under } from "./element_site.ts";
 import { answerable, expect, root, siteFolder, StaticServer, test as base, unanswerable } from "./site.ts";
 
 const firefox = process.env["POLYGRAPH_TEST_FIREFOX"] ?? ["/usr/bin/firefox-esr", "/usr/bin/firefox"].find((file) => existsSync(file)) ?? "";
@@ -83,4 +84,26 @@ test("Firefox shows the evaluation down to an item's trace, and the review page"
   }
   await page.goto(`${site}review.html`);
   await page.waitForSelector("#start h1");
+});
+
+test("Firefox opens the element on a page of another site, answers and refuses, and a source leads to its page", async () => {
+  const files = new StaticServer(await elementSite(), { isolated: false });
+  const at = `${await files.start()}${under}/`;
+  await page.goto(at);
+  const shadow = `document.querySelector("polygraph-ask").shadowRoot`;
+  await click("polygraph-ask >>> button.trigger");
+  await until(`${shadow}.querySelector("dialog[open] input") === ${shadow}.activeElement`);
+  const put = async (question: string): Promise<string> => {
+    await page.evaluate(`${shadow}.querySelector("dialog input").select()`);
+    await page.keyboard.type(question);
+    await page.keyboard.press("Enter");
+    await until(`(() => { const answer = ${shadow}.querySelector(".answer"); return answer?.querySelector("h2")?.textContent === ${JSON.stringify(question)} && answer.dataset.status !== "running"; })()`);
+    return String(await page.evaluate(`${shadow}.querySelector(".answer").dataset.status`));
+  };
+  expect(await put(refused)).toBe("refused");
+  expect(await put(answered)).toBe("answered");
+  expect(await page.evaluate(`${shadow}.querySelector(".answer").textContent`)).toContain("127.0.0.1:8000");
+  await click("polygraph-ask >>> .sources a");
+  await until(`location.href === ${JSON.stringify(`${at}configure/#change-the-listening-port`)}`);
+  await files.stop();
 });

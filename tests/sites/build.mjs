@@ -116,7 +116,7 @@ export function site(name) {
   const instructions = readFileSync(path.join(root, "assets/sites", `${name}.md`), "utf8");
   const needed = packages(name);
   const docs = path.join(documentation(), "docs");
-  const made = ["dist/element/command.mjs", "index/corpus.cpp", "index/chunker.cpp", "index/markdown.cpp", "index/anchors.cpp"].map((file) => readFileSync(path.join(root, file)));
+  const made = [readFileSync(path.join(root, "dist/element/command.mjs")), ...["index", "wasm/index", "wasm/text"].map((folder) => digestOf(path.join(root, folder)))];
   const digest = sha256(instructions, JSON.stringify(sites[name]), digestOf(own), path.basename(needed), digestOf(docs), ...made);
   const published = kept(name, digest, (folder) => {
     const parent = path.join(store, `work-${name}.new-${process.pid}`);

@@ -60,7 +60,7 @@ for (const [name, { under }] of Object.entries(sites)) {
       context.on("request", (request) => {
         if (new URL(request.url()).host !== new URL(address).host && /^https?:/.test(request.url())) elsewhere.push(request.url());
       });
-      await visit(page, `${docs}Reference/Reply/`);
+      await visit(page, name === "vitepress" ? "Reference/Reply.html" : `${docs}Reference/Reply/`);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
       await open(page);
       await field(page).pressSequentially("decorators");
