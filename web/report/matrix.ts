@@ -164,7 +164,7 @@ function metrics(matrix: Matrix, itemsOf: (report: number) => readonly Item[], b
           const value = number(each["value"]);
           const filters = value === null ? null : itemsOfMetric(name, itemsOf(i));
           const shown = metricValue(name, value);
-          return cell([filters ? behindOf(i)(filters, shown, `${visible(name)} of ${visible(matrix.names[i] ?? "")}: ${shown}, the items behind it`) : shown, value !== null && h("span", { class: "quiet of" }, ` of ${whole(number(each["n"]))}`)], value !== null && value === best && found.length > 1 ? "sure" : "");
+          return cell([filters ? behindOf(i)(filters, shown, `${visible(name)} of ${visible(matrix.names[i] ?? "")}: ${shown}, the items behind it`) : shown, value !== null && h("span", { class: "quiet of" }, ` of ${whole(number(each["n"]))}`)], value !== null && value === best && new Set(found).size > 1 ? "sure" : "");
         }));
       })),
       h("caption", { class: "note" }, h("span", null, "The best of each row is bold; small figures say over how many items.", unmeasured.length > 0 && [" Not measured: ", data(unmeasured.join(", ")), "."])))));

@@ -39,7 +39,7 @@ export function metricValue(name: string, value: number | null): string {
   if (name.endsWith("_ms")) return ms(value);
   if (name.includes("cost")) return value === 0 ? "0 USD" : `${decimal(value, 4)} USD`;
   if (isShare(name)) return decimal(value);
-  return name.startsWith("tokens") ? whole(Math.round(value)) : decimal(value, 2);
+  return name.startsWith("tokens") || name === "rewrites" ? whole(Math.round(value)) : decimal(value, 2);
 }
 
 export const isShare = (name: string): boolean => !/_ms$|cost|^tokens|^steps|^rewrites$/.test(name);
