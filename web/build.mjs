@@ -8,7 +8,7 @@
 //   node web/build.mjs library                            the npm package: dist/library
 //
 // The site: page and workers bundled with esbuild; every file's name holds its digest; the engine, onnxruntime-web, the index
-// and the models stand beside them; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
+// and the models stand beside them, and licences.txt with the notices of all that these contain; what compresses has Brotli and gzip variants. DIR is the model store of the native program,
 // ROLE/SHA256/model.onnx; each model is verified against assets/models.json. Without --models the page answers lexically.
 // The result depends on its inputs alone.
 
@@ -21,6 +21,7 @@ import { parseArgs, promisify } from "node:util";
 import zlib from "node:zlib";
 import { build } from "esbuild";
 import { elementPackage } from "./element/build.mjs";
+import { Licences, licencesLink, licencesName } from "./licences.mjs";
 import { filePage, sitePage, versionMarker } from "./pages.mjs";
 import { library } from "./library/build.mjs";
 import { inspectorFile, inspectorPage } from "./trace/build.mjs";
@@ -39,7 +40,7 @@ const { values: flags, positionals } = parseArgs({
 });
 
 /** Files under these endings are served compressed where the client takes it. Models hardly shrink. */
-const compressed = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".polygraph"]);
+const compressed = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".polygraph", ".txt"]);
 /** Brotli's best level takes a minute for onnxruntime's 14 MB and saves 6 % over level 9. */
 const bestLevelUpTo = 6_000_000;
 /** Compressed variants are kept by digest, since the same large files come again in every build. */
@@ -81,6 +82,7 @@ if (what === "pages") {
 }
 const must = (file, what) => (existsSync(file) ? file : fail(`${what} is missing: ${file}`));
 
+const licences = new Licences(root);
 const bundle = async (entry, options = {}) => {
   const result = await build({
     entryPoints: [path.join(root, entry)],
@@ -89,11 +91,13 @@ const bundle = async (entry, options = {}) => {
     format: "esm",
     target: ["es2022", "chrome109", "firefox115", "safari16.4"],
     minify: !flags.debug,
-    legalComments: "none",
+    legalComments: "none",  // the notices stand in licences.txt
+    metafile: true,
     logLevel: "warning",
     outfile: "out.js",
     ...options,
   });
+  licences.addBundle(result.metafile);
   return result.outputFiles[0].contents;
 };
 
@@ -112,19 +116,19 @@ async function taskFile() {
 if (what === "library") {
   for (const name of ["engine", "evaluation"]) must(path.join(flags.engine, `polygraph-${name}.wasm`), "the engine");
   const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8"));
-  await library({ root, out: flags.out, engine: flags.engine, bundle, tasks: await taskFile(), version }).catch((error) => fail(error.message));
+  await library({ root, out: flags.out, engine: flags.engine, bundle, licences, tasks: await taskFile(), version }).catch((error) => fail(error.message));
   console.log(JSON.stringify({ library: path.relative(process.cwd(), flags.out), index_bytes: (await stat(path.join(flags.out, "index.mjs"))).size }));
   process.exit(0);
 }
 if (what === "trace") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
-  await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, engine: flags.engine }));
+  await writeFile(flags.out, await inspectorFile({ root, debug: flags.debug, bundle, licences, engine: flags.engine }));
   console.log(JSON.stringify({ file: path.relative(process.cwd(), flags.out), bytes: (await stat(flags.out)).size }));
   process.exit(0);
 }
 if (what === "element") {
   must(path.join(flags.engine, "polygraph-engine-baseline.wasm"), "the engine");
-  console.log(JSON.stringify(await elementPackage({ root, debug: flags.debug, bundle, engine: flags.engine, out: flags.out })));
+  console.log(JSON.stringify(await elementPackage({ root, debug: flags.debug, bundle, licences, engine: flags.engine, out: flags.out })));
   process.exit(0);
 }
 if (!flags.index) fail("--index FILE is needed", 2);
@@ -228,17 +232,22 @@ const page = {
   JS: await put("ask.js", await bundle("web/ask/ask.ts")),
   ICON: await put("icon.svg", await readFile(path.join(root, "assets/page/icon.svg"))),
 };
-const inspector = await inspectorPage({ root, debug: flags.debug, put, bundle, site, icon: page.ICON });
+const inspector = await inspectorPage({ root, debug: flags.debug, put, bundle, site, icon: page.ICON, foot: licencesLink });
 const template = await readFile(path.join(root, "web/index.html"), "utf8");
 const further = [];  // pages, and what they are made of
 for (const name of ["report", "review"]) {
   const files = [];
-  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1], site);
+  const html = await sitePage(root, name, flags.debug, page.ICON, async (...asset) => files[files.push(await put(...asset)) - 1], site, licences);
   further.push({ file: `${name}.html`, html, files });
 }
-site.version = sha256(JSON.stringify([template, site, page, inspector.html(), further])).slice(0, 16);
+licences.addEngine();
+licences.addRuntime();
+const notices = await licences.text();
+await writeFile(path.join(staging, licencesName), notices);
+written.push(licencesName);
+site.version = sha256(JSON.stringify([template, site, page, inspector.html(), further, notices])).slice(0, 16);
 const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
-const html = template.replace(/%(SITE|CSS|JS|ICON)%/g, (_, name) => (name === "SITE" ? attribute(JSON.stringify(site)) : page[name]));
+const html = template.replace(/%(SITE|CSS|JS|ICON|LICENCES)%/g, (_, name) => ({ ...page, SITE: attribute(JSON.stringify(site)), LICENCES: licencesLink })[name]);
 await writeFile(path.join(staging, "index.html"), html);
 await writeFile(path.join(staging, "trace.html"), inspector.html());
 await writeFile(path.join(staging, "site.json"), `${JSON.stringify(site, null, 2)}\n`);
@@ -247,7 +256,7 @@ const manifest = {
   page: "index.html",
   others: ["trace.html", ...further.map(({ file }) => file)],
   // The baseline engine is left out: browsers without SIMD keep it in their ordinary cache.
-  files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks],
+  files: [...Object.values(page), ...inspector.files, ...further.flatMap(({ files }) => files), site.engine, site.engine_wasm, site.engine_worker, site.model_worker, site.index.url, site.examples, site.tasks, licencesName],
   runtime: [site.ort.mjs, site.ort.wasm],
   later: site.evaluation ? [site.evaluation, site.evaluation_engine, site.evaluation_engine_wasm, site.evaluation_worker] : [],
 };

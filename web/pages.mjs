@@ -16,15 +16,18 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
+import { Licences, licencesLink } from "./licences.mjs";
 
 export const dataMarker = "<!--polygraph-report-data-->";
 
-async function bundle(root, name, debug) {
-  const common = { bundle: true, write: false, minify: !debug, legalComments: "none", logLevel: "warning" };
+async function bundle(root, name, debug, licences) {
+  // The notices stand in the page's foot, or in the file that it links to.
+  const common = { bundle: true, write: false, minify: !debug, legalComments: "none", metafile: true, logLevel: "warning" };
   const [script, style] = await Promise.all([
     build({ ...common, entryPoints: [path.join(root, `web/${name}/${name}.ts`)], format: "esm", target: ["es2022", "chrome109", "firefox115", "safari16.4"], outfile: "out.js" }),
     build({ ...common, entryPoints: [path.join(root, `web/${name}/${name}.css`)] }),
   ]);
+  licences.addBundle(script.metafile);
   return { script: script.outputFiles[0].text, style: style.outputFiles[0].text };
 }
 
@@ -41,9 +44,10 @@ const attribute = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").
 /**
  * @param put writes an asset and gives its address
  * @param site what the page finds of its site (web/worker/site.ts); null: nothing
+ * @param licences learns which packages the page contains
  */
-export async function sitePage(root, name, debug, icon, put, site = null) {
-  const { script, style } = await bundle(root, name, debug);
+export async function sitePage(root, name, debug, icon, put, site = null, licences = new Licences(root)) {
+  const { script, style } = await bundle(root, name, debug, licences);
   return filled(await readFile(path.join(root, `web/${name}/${name}.html`), "utf8"), {
     POLICY: policyMarker, DATA: "",
     SITE: `<meta name="site-version" content="${versionMarker}">${site ? `\n  <meta name="polygraph-site" content="${attribute(JSON.stringify({ ...site, version: versionMarker }))}">` : ""}`,
@@ -51,11 +55,13 @@ export async function sitePage(root, name, debug, icon, put, site = null) {
     STYLE: `<link rel="stylesheet" href="${await put(`${name}.css`, style)}">`,
     SCRIPT: `<script type="module" src="${await put(`${name}.js`, script)}"></script>`,
     HOME: '<a href="./">Polygraph</a>',
+    LICENCES: licencesLink,
   });
 }
 
 export async function filePage(root, name, debug) {
-  const bundled = await bundle(root, name, debug);
+  const licences = new Licences(root);
+  const bundled = await bundle(root, name, debug, licences);
   // "<!--" in a script would open a state in which "</script>" no longer closes it; \x3c is the same in strings and patterns.
   const script = bundled.script.replaceAll("<!--", "\\x3c!--");
   if (/<\/script/i.test(script) || /<\/style/i.test(bundled.style)) throw new Error(`${name}: the bundle holds a closing tag`);
@@ -72,5 +78,6 @@ export async function filePage(root, name, debug) {
     STYLE: `<style>${bundled.style}</style>`,
     SCRIPT: `<script type="module">${script}</script>`,
     HOME: "<span>Polygraph</span>",
+    LICENCES: await licences.element(),
   });
 }

@@ -57,6 +57,7 @@ self.addEventListener("fetch", (event) => {
   if (request.mode === "navigate") {
     if (pages.has(url)) event.respondWith(fromCache(url, request));
     else if (url === address("./")) event.respondWith(fromCache(page, request));
+    else if (kept.has(url)) event.respondWith(fromCache(url, request)); // the licences
   } else if (kept.has(url)) {
     event.respondWith(fromCache(url, request));
   } else if (later.has(url)) {

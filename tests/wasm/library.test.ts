@@ -31,7 +31,7 @@ function library(): Promise<typeof Polygraph> {
     const npm = (...args: string[]): string => execFileSync("npm", [...args, "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", path.join(folder, ".npm")], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
     const [packed] = JSON.parse(npm("pack", packageFolder, "--json")) as { filename: string; files: { path: string }[] }[];
     assert.deepEqual(packed!.files.map((each) => each.path).filter((name) => !name.startsWith("types/")).sort(),
-      ["LICENSE", "README.md", "THIRD_PARTY.md", "index.d.ts", "index.mjs", "package.json", "polygraph-engine.wasm", "polygraph-evaluation.wasm"]);
+      ["LICENSE", "README.md", "index.d.ts", "index.mjs", "licences.txt", "package.json", "polygraph-engine.wasm", "polygraph-evaluation.wasm"]);
     writeFileSync(path.join(folder, "package.json"), '{"private": true, "type": "module"}\n');
     npm("install", path.join(folder, packed!.filename));
     assert.deepEqual(readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith(".")), ["polygraph"], "it brings nothing with it");

@@ -1,8 +1,9 @@
 // Builds the npm package of <polygraph-ask>: the loader, what it loads, a command that puts them into a site, types, README.
 //
-//   package.json README.md LICENSE THIRD_PARTY.md polygraph-ask.d.ts command.mjs
+//   package.json README.md LICENSE polygraph-ask.d.ts command.mjs
 //   files/polygraph-ask.js      the loader; the other files have their digest in their name
 //   files/polygraph-isolation.js  the service worker that isolates a site's pages
+//   files/polygraph-licences.txt  the notices of what the files contain of others; goes into the site with them
 //   files/polygraph-ask.json    which of them a site needs, and which only with models
 //
 // Beside the folder stands polygraph-ask.tgz, as `npm pack` makes it.
@@ -19,9 +20,10 @@ import { build, transform } from "esbuild";
 import { shadowStyle } from "./style.mjs";
 
 const loaderName = "polygraph-ask.js";
+const licencesName = "polygraph-licences.txt";
 
 /** @param bundle makes one file of JavaScript from TypeScript @returns what was built, for people */
-export async function elementPackage({ root, debug, bundle, engine, out }) {
+export async function elementPackage({ root, debug, bundle, licences, engine, out }) {
   const staging = `${out}.new`;
   const folder = path.join(staging, "files");
   await rm(staging, { recursive: true, force: true });
@@ -76,9 +78,13 @@ export async function elementPackage({ root, debug, bundle, engine, out }) {
   await writeFile(path.join(folder, loaderName), loader);
   await writeFile(path.join(folder, "polygraph-isolation.js"), await bundle("web/element/isolation.ts", { format: "iife" }));
 
+  licences.addEngine();
+  licences.addRuntime();
+  await writeFile(path.join(folder, licencesName), await licences.text());
+
   const { dialog, engine: engineModule, engine_wasm, engine_baseline, engine_baseline_wasm, engine_worker, model_worker, models } = files;
   await writeFile(path.join(folder, "polygraph-ask.json"), JSON.stringify({
-    files: [loaderName, dialog, engine_worker, engineModule, engine_wasm, engine_baseline, engine_baseline_wasm, ...Object.values(files.languages).map(({ file }) => file)],
+    files: [loaderName, licencesName, dialog, engine_worker, engineModule, engine_wasm, engine_baseline, engine_baseline_wasm, ...Object.values(files.languages).map(({ file }) => file)],
     runtime: [model_worker, files.ort.mjs, files.ort.wasm],
     models,
   }));
@@ -88,7 +94,7 @@ export async function elementPackage({ root, debug, bundle, engine, out }) {
     outfile: path.join(staging, "command.mjs"), banner: { js: "#!/usr/bin/env node" }, logLevel: "warning",
   });
   await copyFile(path.join(root, "LICENSE"), path.join(staging, "LICENSE"));
-  for (const name of ["README.md", "THIRD_PARTY.md", "polygraph-ask.d.ts"]) await copyFile(path.join(root, "web/element/package", name), path.join(staging, name));
+  for (const name of ["README.md", "polygraph-ask.d.ts"]) await copyFile(path.join(root, "web/element/package", name), path.join(staging, name));
   await writeFile(path.join(staging, "package.json"), `${JSON.stringify({
     name: "polygraph-ask",
     version,
@@ -98,7 +104,7 @@ export async function elementPackage({ root, debug, bundle, engine, out }) {
     bin: { "polygraph-ask": "command.mjs" },
     exports: { ".": { types: "./polygraph-ask.d.ts", default: `./files/${loaderName}` }, "./files/*": "./files/*" },
     types: "polygraph-ask.d.ts",
-    files: ["files", "command.mjs", "polygraph-ask.d.ts", "THIRD_PARTY.md"],
+    files: ["files", "command.mjs", "polygraph-ask.d.ts"],
     engines: { node: ">=20" },
     keywords: ["documentation", "search", "question answering", "custom element", "webassembly"],
   }, null, 2)}\n`);

@@ -3,9 +3,10 @@
 import { spawnSync } from "node:child_process";
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { licencesName } from "../licences.mjs";
 
 /** Bundles the library with both modules' JavaScript; types beside it as the compiler writes them. `tasks`: prompts and prices. */
-export async function library({ root, out, engine, bundle, tasks, version }) {
+export async function library({ root, out, engine, bundle, licences, tasks, version }) {
   const staging = `${out}.new`;
   await rm(staging, { recursive: true, force: true });
   await mkdir(staging, { recursive: true });
@@ -31,7 +32,8 @@ export async function library({ root, out, engine, bundle, tasks, version }) {
   await put("package.json", `${JSON.stringify({ ...JSON.parse(await readFile(path.join(root, "web/library/package.json"), "utf8")), version }, null, 2)}\n`);
   await copyFile(path.join(root, "web/library/README.md"), path.join(staging, "README.md"));
   await copyFile(path.join(root, "LICENSE"), path.join(staging, "LICENSE"));
-  await copyFile(path.join(root, "assets/THIRD_PARTY.md"), path.join(staging, "THIRD_PARTY.md"));
+  licences.addEngine();
+  await put(licencesName, await licences.text());
   await rm(out, { recursive: true, force: true });
   await rename(staging, out);
 }
