@@ -1,4 +1,4 @@
-// What evaluations, comparisons and diagnoses leave behind in `.polygraph/` (diagnosis.md, "Kept results"): the latest of each
+// What evaluations, comparisons and diagnoses leave behind in `.polygraph/`: the latest of each
 // and a history, as JSON and Markdown. A file is whole or not there; what can't be kept costs a warning, never the result.
 #pragma once
 

@@ -17,7 +17,7 @@
 
 namespace polygraph::http {
 
-/// Why a request is not served: an HTTP status, its stable code of proxy-interface.md, and words for a person.
+/// Why a request is not served: an HTTP status, the stable `code` of the error in its answer, and words for a person.
 struct Refusal {
   unsigned status = 400;
   std::string_view code = "bad_request";

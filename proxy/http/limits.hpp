@@ -1,4 +1,4 @@
-// The hard limits of one HTTP connection, as proxy-interface.md names them, with their defaults. Sizes are bytes.
+// The hard limits of one HTTP connection, as `serve --help` lists them, with their defaults. Sizes are bytes.
 #pragma once
 
 #include <chrono>

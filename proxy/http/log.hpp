@@ -20,7 +20,7 @@ struct RequestRecord {
   unsigned status = 0;                                ///< 0: cut before an answer
   double ms = 0;
   std::uint64_t bytes = 0;                            ///< of the answer, head and body, that were taken by the kernel
-  std::string_view error;                             ///< a code of proxy-interface.md; empty for none
+  std::string_view error;                             ///< `code` of the error that was answered; empty for none
   const LogFields* more = nullptr;                    ///< what the handler knows beside
 };
 

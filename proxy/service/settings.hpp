@@ -1,4 +1,4 @@
-// The settings of the routes to models: PROXY_NAME in the environment or --set NAME=VALUE, as proxy-interface.md lists them.
+// The settings of the routes to models: PROXY_NAME in the environment or --set NAME=VALUE, as `serve --help` lists them.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@
 namespace polygraph::proxy {
 
 struct PromptFiles {
-  std::string_view prompt;  ///< assets/prompts/TASK.md
+  std::string_view prompt;  ///< of assets/prompts/*.md, by task
   std::string_view schema;  ///< assets/prompts/TASK.schema.json; empty where the reply is free text
 };
 

@@ -86,7 +86,7 @@ TEST(AnyPage, OfDockerDocsGivesSoundChunksAndLosesNoWord) {
       }
     }
   }
-  // quality.md counts 2,522 with a chunker of the same rules.
+  // An independent chunker of the same rules made 2,522 of them.
   EXPECT_NEAR(static_cast<double>(chunks), 2'522, 150);
 }
 

@@ -1,4 +1,4 @@
-// Every fast algorithm against the plainest one that can be written from its definition (quality.md), on corpora made
+// Every fast algorithm against the plainest one that can be written from its definition, on corpora made
 // anew in each run. A failure prints its seed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 namespace polygraph::text {
 namespace {
 
-// Vectors of the xxHash project's specification (doc/xxhash_spec.md: XXH3-128 of the empty input, seed 0).
+// Vectors of the xxHash project's specification (XXH3-128 of the empty input, seed 0).
 TEST(Digest, IsTheCanonicalFormOfXxh3) {
   EXPECT_EQ(digest(""), "xxh128:99aa06d3014798d86001c324468d497f");
 }

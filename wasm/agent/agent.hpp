@@ -6,10 +6,15 @@
 //
 // It hands its host a list of effects and is resumed with each result, in any order, until it is finished:
 //
-//   Agent agent(index, question, config, options);
-//   auto effects = agent.start();
-//   while (!effects.empty()) { …perform… effects = agent.resume(id, result).value(); }   // may be empty while others are open
-//   agent.run();
+//   auto run = agent::Agent::create(*index, question, *agent::preset("tuned"), {"no embedder", "no reranker", {}});
+//   if (!run) return std::cerr << run.error().message << '\n', 2;
+//   for (auto effects = run->start(); !effects.empty();) {  // over words alone there is one effect at a time: the time
+//     effects = *run->resume(effects.front().id, {.value = agent::Time{"2026-12-01T12:00:00Z", now_ms}});
+//   }
+//   std::cout << run->run().answer << '\n';
+//
+// A host with models performs all effects that it was handed, at once or one after another. What `resume` gives may be empty while
+// others are open; it fails for an id that is not (README.md has the whole program).
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 
 namespace polygraph::agent {
 
-// What `complete` effects ask for, per agent.md.
+// JSON Schemas of the replies that `complete` effects ask a model for.
 const std::string_view grade_schema =
     R"({"type":"object","properties":{"relevant":{"type":"boolean"},"reason":{"type":"string"},)"
     R"("relevant_chunk_ids":{"type":"array","items":{"type":"string"}}},)"

@@ -1,5 +1,5 @@
 // Two pipelines over one set of queries: deltas (B − A), what became of each query, who wins and at what price, and whether B
-// is a regression (diagnosis.md, reports.md).
+// is a regression. As a document: assets/schemas/comparison_report.schema.json.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ struct PairedTest {
 };
 
 /// Tests all samples of a comparison at once, so that it can correct over them; leaves out what it can't test. The comparison
-/// itself knows no statistics: whoever calls it passes the test of evaluation.md here.
+/// itself knows no statistics: whoever calls it passes that of wasm/report/paired_tests.hpp here.
 using PairedTester = std::function<std::vector<PairedTest>(const std::vector<PairedSample>&)>;
 
 struct Options {

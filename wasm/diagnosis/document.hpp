@@ -39,7 +39,7 @@ struct FailureMode {
 };
 std::vector<FailureMode> failure_modes(const EvaluationReport& report);
 
-/// The Diagnosis of formats.md as a document (`kind` "diagnosis").
+/// The diagnosis as a document (`kind` "diagnosis"; assets/schemas/diagnosis.schema.json).
 void write_diagnosis(json::Writer& writer, const Document& document, const WriteResults& results = {});
 
 }  // namespace polygraph::diagnosis

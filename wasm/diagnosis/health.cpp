@@ -1,4 +1,4 @@
-// Insights, health and confidence: the rules of diagnosis.md and reports.md over a report's figures.
+// Insights, health and confidence: rules with fixed limits over a report's figures.
 #include <algorithm>
 #include <array>
 #include <cmath>

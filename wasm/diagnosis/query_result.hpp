@@ -1,4 +1,4 @@
-// What one pipeline made of one query, as it is stored: read, completed and written (reports.md, "Result of one query").
+// What one pipeline made of one query, as it is stored: read, completed and written (assets/schemas/query_result.schema.json).
 //
 //   auto files = read_results(text, {}, [](StoredResult&& stored) -> Result<void> { use(stored.result); return {}; });
 //
@@ -109,7 +109,7 @@ struct QueryResult {
 /// field's path, and the query's id in the message where it was read before.
 Result<QueryResult> parse_query_result(std::string_view json, std::uint32_t k = default_k);
 
-/// Writes one result, every field of reports.md in its order, then the others. A failed query gets `"metrics": {}`; the
+/// Writes one result, every field of the schema in its order, then the others. A failed query gets `"metrics": {}`; the
 /// agent's fields are written where it is an agent's (any of them known, or a trace).
 void write(json::Writer& writer, const QueryResult& result, std::uint32_t k = default_k);
 /// The same as one line, without the line's end.

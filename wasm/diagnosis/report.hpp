@@ -1,5 +1,5 @@
-// The EvaluationReport of one pipeline over one set of queries (reports.md), and what it says in words: insights, health,
-// confidence.
+// The EvaluationReport of one pipeline over one set of queries (assets/schemas/evaluation_report.schema.json), and what
+// it says in words: insights, health, confidence.
 #pragma once
 
 #include <cstdint>

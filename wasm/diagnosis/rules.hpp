@@ -1,4 +1,4 @@
-// What went wrong with one query: the eight categories, first match wins (diagnosis.md), with the evidence beside.
+// What went wrong with one query: the eight categories, first match wins, with the evidence beside.
 #pragma once
 
 #include <cstdint>

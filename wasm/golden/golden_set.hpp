@@ -79,8 +79,9 @@ struct Checked {
 };
 
 /// Reads items, samples or a table, told apart by their content; a byte order mark, CRLF and blank lines are accepted.
-/// Everything in it is checked (evaluation.md, *Golden sets*), and all problems are found at once. Fails only with
-/// `invalid_text`, when the file isn't text.
+/// Everything in it is checked, fields as assets/schemas/golden_items.schema.json or golden_samples.schema.json has them and
+/// what no schema can say (such as ids that occur once), and all problems are found at once. Fails only with `invalid_text`,
+/// when the file isn't text.
 Result<Checked> read(std::string_view text);
 
 /// A valid set or the first error: `invalid_json` with line and field, its message naming the item and how many more there are.

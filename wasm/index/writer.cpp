@@ -131,7 +131,7 @@ void put_postings(Bytes& out, const std::vector<Posting>& list) {
   }
 }
 
-/// quality.md: ln(1 + (N - df + 0.5) / (df + 0.5)).
+/// ln(1 + (N - df + 0.5) / (df + 0.5)): of Robertson and Spärck Jones (1976), with the 1 that keeps it positive.
 double inverse_document_frequency(std::size_t chunks, std::uint32_t df) {
   const double n = static_cast<double>(chunks);
   const double d = static_cast<double>(df);

@@ -96,7 +96,7 @@ struct LatencySummary {
 };
 
 struct AgentSummary {
-  std::vector<std::pair<std::string, MetricValue>> metrics;  ///< under the names of formats.md, in the order of a table
+  std::vector<std::pair<std::string, MetricValue>> metrics;  ///< under the names that tables and documents show, in the order of a table
   Confusion grader_set, grader_chunk;
   std::uint64_t rewrites_unanswerable = 0;
   LatencySummary latency;                       ///< per query

@@ -78,7 +78,7 @@ class RunEvaluator {
   std::vector<std::vector<metrics::ItemMeasures>> repeats_;  ///< of each item
 };
 
-/// Two runs over the items that both have, every metric tested (evaluation.md, "Metrics").
+/// Two runs over the items that both have, every metric tested (paired_tests.hpp).
 struct TestedMetric {
   std::string name;
   metrics::Comparison test;
@@ -97,9 +97,9 @@ Result<comparison::Matrix> matrix_of(const std::vector<EvaluatedRun>& runs);
 /// wasm/comparison, ranking and front.
 Result<void> write_matrix(json::Writer& writer, const std::vector<EvaluatedRun>& runs, const std::function<void()>& passed = {});
 
-/// The document of formats.md, *Evaluation*. Without `with_results` everything but the results and what each metric has of them
-/// (`item_values`, `item_decisions`: columns in the order of the results). `passed` is told now and then while results are read again:
-/// what they were read from can be let go.
+/// The document of one run (assets/schemas/evaluation_report.schema.json). Without `with_results` everything but the results and
+/// what each metric has of them (`item_values`, `item_decisions`: columns in the order of the results). `passed` is told now and
+/// then while results are read again: what they were read from can be let go.
 void write_evaluation(json::Writer& writer, const EvaluatedRun& run, bool with_results, const std::function<void()>& passed = {});
 
 }  // namespace polygraph::report

@@ -1,4 +1,4 @@
-// The gate of a CI: which of a run's figures are beyond their thresholds (evaluation.md, "The CI gate").
+// The gate of a CI: which of a run's figures are beyond their thresholds (assets/schemas/thresholds.schema.json).
 #pragma once
 
 #include <optional>

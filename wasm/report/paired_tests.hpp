@@ -1,4 +1,5 @@
-// The paired tests of a comparison (evaluation.md, "Metrics"): what wasm/comparison takes as `Options::test`.
+// The paired tests of a comparison (sign-flip over means, McNemar's over rates, Holm's correction over all): what wasm/comparison
+// takes as `Options::test`.
 #pragma once
 
 #include <cstdint>

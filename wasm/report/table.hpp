@@ -14,7 +14,7 @@ struct TableOptions {
   bool all = false;          ///< every cut-off; otherwise retrieval at TOP_K, and recall and hit rate at 10
 };
 
-/// Rows: the metrics that any run has a place for, in the order of evaluation.md; a value that is undefined everywhere has no row
+/// Rows: the metrics that any run has a place for, in the order of their summaries; a value that is undefined everywhere has no row
 /// unless it belongs to the core ones. The best of each row is bold where more than one run has a value; what is undefined is —.
 /// An offline judge's figures stand in rows of their own.
 std::string markdown_table(std::span<const EvaluatedRun> runs, const TableOptions& options = {});

@@ -28,7 +28,7 @@ std::vector<QueryTerm> look_up(const index::Index& index, std::span<const std::s
 /// something even where no word of it is known; a single unknown word finds nothing.
 bool is_question(std::string_view query);
 
-/// Parameters of BM25F in the order of index::Field (quality.md, *Recommended design*).
+/// Parameters of BM25F (Robertson, Zaragoza and Taylor, 2004) in the order of index::Field.
 struct Bm25fParameters {
   double k1 = 1.2;
   double weight[index::field_count] = {1.0, 1.0, 1.0};

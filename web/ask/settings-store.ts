@@ -12,7 +12,7 @@ export interface Settings extends RunConfig {
 const key = "polygraph.settings";
 export const defaultPreset = "tuned";
 
-/** In the page the reranker has a budget (agent.md): 1.5 s, so that an answer never waits longer for it. */
+/** In the page the reranker has a budget: 1.5 s, so that an answer never waits longer for it. */
 export const pageDefaults: Record<string, string> = { RERANK_BUDGET_MS: "1500" };
 
 export const defaults: Settings = { preset: defaultPreset, set: {}, models: "auto", answers: "automatic" };

@@ -198,7 +198,7 @@ function evidence(features: Readonly<Record<string, number>>): [string, number |
   return [...given, ...absent.map((name): [string, undefined] => [name, undefined])];
 }
 
-/** A reranker with a time budget scores the best fused candidates and leaves the rest in their order (agent.md). */
+/** A reranker with a time budget scores the best fused candidates and leaves the rest in their order. */
 function scoredInTime(step: Step, trace: Trace | null): Child {
   const budget = Number(trace?.config["rerank_budget_ms"] ?? 0);
   const most = Number(trace?.config["rerank_candidates"] ?? 0);

@@ -27,7 +27,7 @@ export const nodeNames: Record<Node, string> = {
   refuse: "Refuse",
 };
 
-/** What the extractive grader looks at (quality.md), for people. */
+/** What the extractive grader looks at, for people. */
 export const featureNames: Record<string, string> = {
   s1: "cross-encoder logit of the best passage",
   covp: "share of the question's words, by rarity, on its page",

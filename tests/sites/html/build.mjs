@@ -1,4 +1,4 @@
-// A site generator in a few lines: docs/a/b.md becomes public/a/b/index.html, in the site's own template, as Hugo does it.
+// A site generator in a few lines: `docs/a/b.md` becomes `public/a/b/index.html`, in the site's own template, as Hugo does it.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
