@@ -86,7 +86,7 @@ export class Licences {
     for (const { name, licence, texts } of parts) {
       for (const text of texts.map((each) => each.replace(/\r/g, "").trim())) named.set(text, (named.get(text) ?? new Set()).add(`${name} (${licence})`));
     }
-    const rule = "=".repeat(78);
+    const rule = "=".repeat(36);
     return [
       "Polygraph is under the MIT licence. What it contains of others, with their copyright notices and licences:\n",
       ...[...named].map(([text, names]) => `${rule}\n${[...names].join("\n")}\n${rule}\n\n${text}\n`),
