@@ -26,9 +26,10 @@ test("system packages", () => {
     [...text(file).matchAll(/^\w+_packages=\(([^)]*)\)/gm)].flatMap((match) => match[1]!.split(/\s+/).filter(Boolean)));
   assert.ok(all.includes("cmake") && all.includes("wrk"));
   // What is chosen by what the machine has, and the wheel of Node.js.
-  all.push(...[...text("polygraph").matchAll(/\becho (lib[\w.+-]+|firefox-[\w-]+)/g)].map((match) => match[1]!));
+  const chosen = [...text("polygraph").matchAll(/\becho (lib[\w.+-]+)|\$\(browser_packages ([\w -]+)\)/g)];
+  all.push(...chosen.flatMap((match) => (match[1] ?? match[2]!).split(" ")));
   all.push(/^node_wheel=([\w-]+)==/m.exec(text("polygraph"))![1]!);
-  assert.ok(all.includes("firefox-esr") && all.includes("libboost-dev"));
+  assert.ok(all.includes("firefox-esr") && all.includes("chromium") && all.includes("libboost-dev"));
   assert.deepEqual(unnamed(all), []);
 });
 
