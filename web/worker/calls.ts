@@ -1,10 +1,8 @@
 // A worker at a distance, for the page: its calls as promises, what it says unasked to a listener. `serve.ts` is its other end.
-//
-// A new worker may never take its first message: it was seen in Firefox, with about one fresh module worker in fifty. So a
-// worker says `listening` as soon as the first message reaches it; one that stays silent is replaced, and the new one is
-// told everything again. Nothing has been answered by then, so nothing is done twice.
 
-/** What a worker says first. */
+import { ReliableWorker } from "./reliable.ts";
+
+/** What a worker says as soon as the first message reaches it, so that one that never takes it is known (reliable.ts). */
 export interface Listening {
   event: "listening";
 }
@@ -34,18 +32,23 @@ type Said = Listening | { event: string } | { id: number; ok: unknown } | { id: 
 export class WorkerCalls<Calls extends Record<keyof Calls, { request: unknown; reply: unknown }>> {
   readonly #options: Options;
   readonly #waiting = new Map<number, Waiting>();
-  /** What the worker was told before it said anything; null: it listens. */
-  #told: unknown[] | null = [];
-  #worker: Worker;
-  #starts = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #worker: ReliableWorker;
   /** Why no call can be made any more; null: calls can be made. */
   #over: string | null = null;
   #next = 1;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#worker = this.#start();
+    this.#worker = new ReliableWorker(options.start, options.patienceMs ?? patienceMs);
+    this.#worker.onmessage = ({ data }: MessageEvent<Said>) => this.#hear(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      const why = event.message ?? "";
+      // One that listens has thrown somewhere and goes on; one that never did could not be loaded.
+      if (this.#worker.listens) this.#rejectAll(why);
+      else this.stop(why);
+    };
+    this.#worker.onsilent = (starts) => this.stop(`it did not answer, though it was started ${starts} times`);
   }
 
   call<K extends keyof Calls>(kind: K, body: Calls[K]["request"]): Promise<Calls[K]["reply"]> {
@@ -53,49 +56,18 @@ export class WorkerCalls<Calls extends Record<keyof Calls, { request: unknown; r
     const id = this.#next++;
     return new Promise<Calls[K]["reply"]>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      const request = { id, kind, body };
-      if (this.#told?.push(request) === 1) this.#expect();
-      this.#worker.postMessage(request);
+      this.#worker.postMessage({ id, kind, body });
     });
   }
 
   /** Ends the worker; calls under way reject. */
   stop(why: string): void {
     this.#worker.terminate();
-    this.#end(why);
-  }
-
-  #start(): Worker {
-    const worker = this.#options.start();
-    worker.addEventListener("message", ({ data }: MessageEvent<Said>) => {
-      if (worker === this.#worker) this.#hear(data);
-    });
-    worker.addEventListener("error", (event) => {
-      event.preventDefault();
-      if (worker !== this.#worker) return;
-      // One that listens has thrown somewhere and goes on; one that never did could not be loaded.
-      if (this.#told) this.#end(event.message ?? "");
-      else this.#rejectAll(event.message ?? "");
-    });
-    return worker;
-  }
-
-  #expect(): void {
-    const limits = this.#options.patienceMs ?? patienceMs;
-    this.#timer = setTimeout(() => {
-      if (++this.#starts >= limits.length) return this.stop(`it did not answer, though it was started ${limits.length} times`);
-      this.#worker.terminate();
-      this.#worker = this.#start();
-      this.#expect();
-      for (const request of this.#told ?? []) this.#worker.postMessage(request);
-    }, limits[this.#starts]);
+    this.#over = why;
+    this.#rejectAll(why);
   }
 
   #hear(said: Said): void {
-    if (this.#told) {
-      this.#told = null;
-      clearTimeout(this.#timer);
-    }
     if ("event" in said) {
       if (said.event !== "listening") this.#options.onEvent?.(said as never);
       return;
@@ -104,12 +76,6 @@ export class WorkerCalls<Calls extends Record<keyof Calls, { request: unknown; r
     this.#waiting.delete(said.id);
     if ("error" in said) waiting?.reject(this.#options.refused(said.error as never));
     else waiting?.resolve(said.ok as never);
-  }
-
-  #end(why: string): void {
-    clearTimeout(this.#timer);
-    this.#over = why;
-    this.#rejectAll(why);
   }
 
   #rejectAll(why: string): void {

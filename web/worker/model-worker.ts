@@ -4,10 +4,10 @@
 import * as ort from "onnxruntime-web/wasm";
 import { download } from "../models/download.ts";
 import { ModelRuntime, type Role } from "../models/runtime.ts";
-import { useReliableThreads } from "../models/threads.ts";
 import { configure } from "../models/web.ts";
 import type { ModelProgress } from "./messages.ts";
 import type { ModelCalls, ModelEvent } from "./model-messages.ts";
+import { useReliableThreads } from "./reliable.ts";
 import { serveCalls, type Handlers } from "./serve.ts";
 
 useReliableThreads();

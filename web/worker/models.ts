@@ -13,7 +13,7 @@ type Role = ModelProgress["role"];
 
 /**
  * How long a model may take to start, once its bytes are here. One that takes longer waits for a thread that the browser
- * never started (see models/threads.ts): its worker is replaced, and the new one does without threads.
+ * never started (see reliable.ts): its worker is replaced, and the new one does without threads.
  */
 const startingMs = { threaded: 40_000, single: 120_000 };
 

@@ -8,17 +8,19 @@ interface Calls {
   double: { request: number; reply: number };
 }
 
+type Script = (request: { id: number; kind: string; body: never }, say: (message: unknown) => void) => void;
+
 /** Stands for a browser's worker, of which some never take a message: `handle` is the script's side. */
-class ScriptedWorker extends EventTarget {
+class ScriptedWorker {
   readonly told: { id: number; kind: string; body: unknown }[] = [];
   terminated = false;
-  readonly #handle: ((request: { id: number; kind: string; body: never }, say: (message: unknown) => void) => void) | null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  readonly #handle: Script | null;
 
-  constructor(handle: ScriptedWorker["handle"] | null) {
-    super();
+  constructor(handle: Script | null) {
     this.#handle = handle;
   }
-  declare handle: (request: { id: number; kind: string; body: never }, say: (message: unknown) => void) => void;
 
   postMessage(request: { id: number; kind: string; body: never }): void {
     this.told.push(request);
@@ -30,11 +32,11 @@ class ScriptedWorker extends EventTarget {
     this.terminated = true;
   }
   say(data: unknown): void {
-    this.dispatchEvent(new MessageEvent("message", { data }));
+    this.onmessage?.(new MessageEvent("message", { data }));
   }
 }
 
-const doubling: ScriptedWorker["handle"] = ({ id, body }, say) => {
+const doubling: Script = ({ id, body }, say) => {
   say({ event: "listening" });
   say({ id, ok: 2 * body });
 };
@@ -77,7 +79,7 @@ test("a worker whose script cannot be loaded is an error at once", { timeout: 20
   const worker = new ScriptedWorker(null);
   const made = calls([worker], [60_000]);
   const failing = assert.rejects(made.call("double", 1), /stopped: /);
-  worker.dispatchEvent(new Event("error", { cancelable: true }));
+  worker.onerror?.(new Event("error", { cancelable: true }));
   await failing;
   await assert.rejects(made.call("double", 1), /stopped: /);
 });
@@ -92,7 +94,7 @@ const site = {
 } as unknown as WorkerFiles;
 
 /** Starts models as the model worker tells of it; with more threads than `works` the first one never gets ready. */
-function modelWorker(works: number): ScriptedWorker["handle"] {
+function modelWorker(works: number): Script {
   return ({ id, kind, body }, say) => {
     if (kind !== "load") return;
     const { models, threads } = body as { models: WorkerFiles["models"]; threads: number };
@@ -107,7 +109,8 @@ function modelWorker(works: number): ScriptedWorker["handle"] {
   };
 }
 
-async function loadModels(works: number): Promise<{ models: Models; started: ScriptedWorker[] }> {
+/** Runs `body` where a browser's workers start models with up to `works` threads; the workers that it started. */
+async function withModelWorkers(works: number, body: () => Promise<void>): Promise<ScriptedWorker[]> {
   const started: ScriptedWorker[] = [];
   const original = globalThis.Worker;
   globalThis.Worker = class {
@@ -117,14 +120,19 @@ async function loadModels(works: number): Promise<{ models: Models; started: Scr
       return worker as never;
     }
   } as unknown as typeof Worker;
-  try {
-    const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined, { threaded: 30, single: 60 });
+  await body().finally(() => (globalThis.Worker = original));
+  return started;
+}
+
+const settled = (models: Models): boolean => models.progress.every(({ state }) => state === "ready" || state === "failed");
+
+async function loadModels(works: number): Promise<{ models: Models; started: ScriptedWorker[] }> {
+  const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined, { threaded: 30, single: 60 });
+  const started = await withModelWorkers(works, async () => {
     models.load(true);
-    while (!models.progress.every(({ state }) => state === "ready" || state === "failed")) await new Promise((resolve) => setTimeout(resolve, 10));
-    return { models, started };
-  } finally {
-    globalThis.Worker = original;
-  }
+    while (!settled(models)) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+  return { models, started };
 }
 
 test("models whose threads never start are started again without threads", { timeout: 20_000 }, async () => {
@@ -142,30 +150,22 @@ test("models that do not start at all are reported as failed, in words", { timeo
 });
 
 test("models wait for a quiet moment to start, and can be cancelled until then", { timeout: 20_000 }, async () => {
-  const original = globalThis.Worker;
-  let started = 0;
-  globalThis.Worker = class {
-    constructor() {
-      started++;
-      return new ScriptedWorker(modelWorker(4)) as never;
-    }
-  } as unknown as typeof Worker;
-  try {
-    const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined);
+  const models = new Models(site, { webassembly: true, simd: true, threads: 4 }, () => undefined);
+  const before = await withModelWorkers(4, async () => {
     let index = (): void => undefined;
     models.load(true, new Promise<void>((resolve) => (index = resolve)));
     assert.deepEqual(models.progress.map(({ state }) => state), ["loading", "loading"]);
     models.cancel();
     index();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.deepEqual(models.progress.map(({ state }) => state), ["cancelled", "cancelled"]);
-    assert.equal(started, 0);
+  });
+  assert.deepEqual(models.progress.map(({ state }) => state), ["cancelled", "cancelled"]);
+  assert.equal(before.length, 0);
+  const after = await withModelWorkers(4, async () => {
     models.load(true, Promise.reject(new Error("the index is broken")));
-    while (models.missing("reranker")) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.equal(started, 1);
-  } finally {
-    globalThis.Worker = original;
-  }
+    while (!settled(models)) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+  assert.equal(after.length, 1);
 });
 
 test("models that start keep their threads", { timeout: 20_000 }, async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ReliableThread } from "../../../web/models/threads.ts";
+import { ReliableWorker } from "../../../web/worker/reliable.ts";
 
 /** A browser's worker that answers what it is told, or never takes a message. */
 class ScriptedThread {
@@ -22,10 +22,10 @@ class ScriptedThread {
   }
 }
 
-function thread(silent: boolean[], patienceMs: number[]): { made: ReliableThread; started: ScriptedThread[]; heard: unknown[] } {
+function thread(silent: boolean[], patienceMs: number[]): { made: ReliableWorker; started: ScriptedThread[]; heard: unknown[] } {
   const started: ScriptedThread[] = [];
   const heard: unknown[] = [];
-  const made = new ReliableThread(() => {
+  const made = new ReliableWorker(() => {
     const worker = new ScriptedThread(silent[started.length] ?? false);
     started.push(worker);
     return worker as unknown as Worker;

@@ -1,14 +1,16 @@
-// onnxruntime-web's threads are workers that its own code starts. In Firefox one of them now and then never takes its first
-// message, and the session then waits for it for ever. A thread that stays silent is therefore replaced by another, which is
-// told the same again: the module and the shared memory, which any number of workers can be given.
+// A new worker may never take its first message: it was seen in Firefox, with about one fresh module worker in fifty and with more of
+// the threads that onnxruntime-web starts, for which its session then waits for ever. A worker that stays silent is replaced, and the
+// new one is told everything again: nothing has been answered by then, so nothing is done twice.
 
-/** How long a new thread may stay silent, for its first to its last start. */
-const patienceMs: readonly number[] = [3_000, 6_000, 12_000];
+/** How long a thread may stay silent, for its first to its last start; its script is here already. */
+const threadPatienceMs: readonly number[] = [3_000, 6_000, 12_000];
 
-/** What onnxruntime-web uses of a worker; made in place of `Worker`. */
-export class ReliableThread {
+/** What is used of a worker. What it is told before it says something must be clonable to more than one. */
+export class ReliableWorker {
   onmessage: ((event: MessageEvent) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
+  /** It stayed silent at its last start, too. */
+  onsilent: ((starts: number) => void) | null = null;
   readonly #start: () => Worker;
   readonly #patienceMs: readonly number[];
   #worker: Worker;
@@ -17,10 +19,16 @@ export class ReliableThread {
   #starts = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(start: () => Worker, limits: readonly number[] = patienceMs) {
+  /** @param patienceMs how long it may stay silent, for its first to its last start */
+  constructor(start: () => Worker, patienceMs: readonly number[]) {
     this.#start = start;
-    this.#patienceMs = limits;
+    this.#patienceMs = patienceMs;
     this.#worker = this.#started();
+  }
+
+  /** Whether it has said anything yet. */
+  get listens(): boolean {
+    return this.#told === null;
   }
 
   postMessage(message: unknown, transfer: Transferable[] = []): void {
@@ -49,7 +57,10 @@ export class ReliableThread {
 
   #expect(): void {
     this.#timer = setTimeout(() => {
-      if (++this.#starts >= this.#patienceMs.length) return; // whoever waits for the session has a limit of their own
+      if (++this.#starts >= this.#patienceMs.length) {
+        this.onsilent?.(this.#starts);
+        return;
+      }
       this.#worker.terminate();
       this.#worker = this.#started();
       this.#expect();
@@ -58,12 +69,12 @@ export class ReliableThread {
   }
 }
 
-/** From here on, workers that this thread starts are reliable ones. */
+/** From here on, workers that onnxruntime-web starts in this thread are reliable ones. */
 export function useReliableThreads(): void {
   const Browsers = globalThis.Worker;
-  globalThis.Worker = class extends ReliableThread {
+  globalThis.Worker = class extends ReliableWorker {
     constructor(url: string | URL, options?: WorkerOptions) {
-      super(() => new Browsers(url, options));
+      super(() => new Browsers(url, options), threadPatienceMs);
     }
   } as unknown as typeof Worker;
 }
